@@ -1,1 +1,1 @@
-"""Counts or rates -> tests: folds, segments, areas."""
+"""Counts or rates -> tests of models, folds, segments and areas."""

@@ -1,4 +1,4 @@
-"""Counts -> which models may be the best, and how far each is from the best of the others."""
+"""Counts -> the models that may be the best, and the difference of each from the best of the others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ _INFINITE = "the metric is infinite"
 _OFTEN_UNDEFINED = "the metric is undefined or infinite in many resampled logs"
 _SMALL = "fewer than 10 rows of a class, or buckets of equal size that have it"
 FEW_ROWS = "too few rows: one more or less could decide whether another model is better"
-#: A class needs so many rows or buckets, so that resampling shows how much they vary.
+#: Least rows or buckets of a class; with fewer, resampling shows too little variation.
 _LEAST = 10
-#: A value must be defined and finite in this share of the resampled logs.
+#: Least share of the resampled logs in which a value must be defined and finite.
 _DEFINED = 0.99
 _CASE = ("metric", "method", "prevalence", "beta")
 
@@ -49,39 +49,39 @@ def compare_best(
 ) -> pl.DataFrame:
     """Compare every model with the best of the others, and return which models may be the best.
 
-    With ten equal models, some pair of them differs "significantly" in most logs, if each pair is tested for
-    itself. Here all models are compared at once, so that equal models are rarely told apart.
+    If pairs are tested separately, some pair of ten equal models differs "significantly" in most logs. Here
+    all models are compared at once, so equal models are rarely distinguished.
 
     Parameters
     ----------
     counts
-        A counts frame of whole rows, or rates. For a metric each model needs one operating point:
-        *threshold*, or a frame with one row of each model.
+        A counts frame of whole rows, or rates. A metric of rates needs one operating point per model: give
+        *threshold* or *pos_fraction*, or one row per model.
     metric
-        A name or alias of a metric or of an area, such as "pr_auc" (average precision), or a called metric.
+        Name or alias of a metric or an area, such as "pr_auc" (average precision), or a called metric.
     prevalence
         P(y=1), each in [0, 1]; or "observed": each group's own, held fixed.
     beta
         Weights of recall, each in [0, inf], if the metric has one.
     threshold
-        The threshold of the metric; or "own": each model's best one, chosen anew in every resampled log.
-        Areas do not depend on it.
+        Threshold of the metric; or "own": each model's best one, chosen anew in every resampled log. Areas do
+        not depend on it.
     pos_fraction
-        In place of a threshold, the share of rows in [0, 1] that may be predicted positive: each model is at
-        its lowest threshold that keeps it, chosen anew in every resampled log. So a difference is one between
-        models, not one between the lucky thresholds of a log. It takes one *beta*.
+        Instead of a threshold, the largest share of rows predicted positive, in [0, 1]. Each model has its
+        lowest threshold within it, chosen anew in every resampled log, so that differences are between models
+        and not between lucky thresholds of a log. Needs a single *beta*.
     units
-        None resamples the rows of each model separately, as if the models had scored different rows, which
-        hides differences between models of one log. A key such as the ``bucket`` of ``unit_buckets``
-        resamples the same units for all models: the paired comparison.
+        None resamples the rows of each model separately, as if the models had scored different rows; this
+        hides differences between models of one log. A key, such as the ``bucket`` of ``unit_buckets``,
+        resamples the same units for all models: a paired comparison.
     over
-        None, or a key whose values score the same units again, such as the repeats of a cross-validation: the
-        metric is taken within each of them and averaged, in the log and in every resampled log. It needs
+        None, or a key whose values score the same units again, such as the repeats of a cross-validation. The
+        metric is computed within each value and averaged, in the log and in every resampled log. Needs
         *units*.
     level
-        Confidence, in (0, 1); a model is distinguishable from the best if its p-value is below 1 - level.
+        Confidence, in (0, 1). A model is distinguishable from the best if its p-value is below 1 - level.
     simultaneous
-        Whether the level holds for all prevalences and betas together, and not for each of them.
+        Whether the level holds for all prevalences and betas together, instead of each.
     repeats
         Number of resampled logs, 100 to 1,000,000.
     seed
@@ -93,17 +93,17 @@ def compare_best(
 
     %(columns of best comparisons)s
 
-    Keys are those of *counts*, without *over* and *units*. Bounds are null also where they rest on too
-    few rows.
+    Keys are those of *counts*, without *over* and *units*. Bounds are also null if they depend on too few
+    rows.
 
-    The models with ``distinguishable`` false are those that may be the best. A model with a null may be the
-    best as well: the log cannot tell.
+    Models with ``distinguishable`` false or null may be the best; null means that the log has too few rows to
+    decide.
 
     Raises
     ------
     ParameterError
-        As for ``bootstrap``, or if a model has several operating points, or if the metric cannot be ranked;
-        if *over* is given without *units*.
+        As for ``bootstrap``; if a model has several operating points, the metric cannot be ranked, or *over*
+        is given without *units*.
     UnknownMetricError
         If the direction of a metric is unknown.
     SchemaError
@@ -111,27 +111,26 @@ def compare_best(
 
     Notes
     -----
-    Differences between two models are divided by their standard errors in the resampled logs, and compared
-    with the largest of them that resampled logs have if all models are equal. With *units* all models get the
-    same draws, so that correlation between models counts.
+    Differences between two models are divided by their bootstrap standard errors, and compared with the
+    largest such ratio in resampled logs if all models were equal. With *units* all models get the same draws,
+    which accounts for the correlation between models.
 
-    The model confidence set of Hansen, Lunde and Nason: the model that is farthest behind is removed, and the
-    test repeated with those that are left (statistic T_R). The set holds all models that are the best with
-    probability *level*; of equal models, any is distinguishable with probability 1 - *level* at most. The
-    bounds are those of all pairs at once.
+    This is the model confidence set of Hansen, Lunde and Nason: the model that is farthest behind is removed,
+    and the test repeated with the others (statistic T_R). The set contains all best models with probability
+    *level*; if models are equal, any is distinguishable with probability at most 1 - *level*. The bounds hold
+    for all pairs at once.
 
-    The models of group 1 may be the best. Each later group holds the best model that is left, and those that
-    are not behind it by more than the simultaneous bounds of all pairs allow.
+    Models of group 1 may be the best. Each later group has the best model that is left, and those that are
+    not behind it by more than the simultaneous bounds of all pairs.
 
-    Where rows are few, resampling shows too little of the spread: a rate that is 0 has none. So half a row is
-    added on either side of a threshold (Jeffreys' prior); standard errors are taken as those of Student's
-    distribution, with the rows of the rarer class less one as its degrees of freedom, or with so many buckets
-    of equal size (Σn)²/Σn², for n rows of the class in each. At a
-    threshold, a difference counts only if its standard error is at least twice what a row more or less moves
-    either value. Nor does one by which PR-AUC is higher at a prevalence that the log does not support
-    (``lowest_supported_prevalence``): negatives that it lacks may take all of it. If a model is excluded only
-    without these rules, ``reason`` says so; models with fewer than 10 rows of a class, or such buckets, are
-    not compared.
+    With few rows, resampling shows too little variation; a rate of 0 shows none. So half a row is added on
+    either side of a threshold (Jeffreys' prior). Leads are corrected by Student's t, whose degrees of freedom
+    are the rows of the rarer class minus one, or the buckets of equal size (Σn)²/Σn², for n rows of the class
+    in each, minus one. At a threshold, a difference counts only if its standard error is at least twice the
+    effect of one row more or less on either value. A higher PR-AUC does not count at a prevalence that the
+    log does not support (``lowest_supported_prevalence``), since unseen negatives may remove the whole lead.
+    If a model is excluded only without these rules, ``reason`` tells so. Models with fewer than 10 rows of a
+    class, or such buckets, are not compared.
 
     docs/honesty.md gives error rates and power in simulated logs.
 
@@ -191,18 +190,18 @@ def best_among(
 class Candidates:
     """The models of one group of keys, by model and case; higher values are better."""
 
-    #: Divided by *scale*; NaN where undefined or infinite.
+    #: Values divided by *scale*; NaN where undefined or infinite.
     value: Floats
     scale: Floats
-    #: Whether the model is compared, and otherwise why it is not.
+    #: Whether the model is compared, and the reason if not.
     told: Flags
     why: NDArray[np.str_]
-    #: The models that are compared in each case.
+    #: The compared models of each case.
     cases: list[Contenders]
 
     @classmethod
     def of(cls, models: list[Replicates], metric: Metric) -> "Candidates":
-        """Read the values of a log and of resampled ones."""
+        """Return the candidates from values in the log and in resampled logs."""
         sign = better_sign(metric)
         given = np.stack([m.value for m in models])
         # Infinite values have no distance.
@@ -217,7 +216,7 @@ class Candidates:
         value, moved = value / scale, moved / scale
         supported = np.stack([(m.cases["prevalence"] >= m.lowest).fill_null(value=True) for m in models])
         drawn /= scale
-        # A value that is undefined in a few logs tells nothing there.
+        # Replace values that are undefined in a few resampled logs by the value in the log.
         known = np.where(np.isnan(drawn), value[:, None], drawn)
         why = np.select(
             [np.isinf(given), ~defined, ~large, ~often], [_INFINITE, _UNDEFINED, _SMALL, _OFTEN_UNDEFINED], ""
@@ -231,9 +230,9 @@ class Candidates:
         return cls(value, scale, told, why, cases)
 
     def lead(self, one: int, level: float) -> tuple[float, float]:
-        """Return bounds of the lead of one model over the best of the others, of all others at once.
+        """Return bounds of the lead of one model over the best of the others, simultaneous over the others.
 
-        NaN where the model is not compared, or the bounds rest on too few rows.
+        They are NaN if the model is not compared, or the bounds depend on too few rows.
         """
         if not self.told[one, 0] or self.told[:, 0].sum() < 2:
             return np.nan, np.nan
@@ -261,12 +260,12 @@ def _compared(models: list[Replicates], metric: Metric, level: float, *, simulta
             groups[mine] = cases[place].ranked_groups(p >= 1 - level, limit)
     results["difference"] = _ahead(value)
     for name in ("difference", "lower", "upper"):
-        # A bound may lie beyond the largest double.
+        # A bound may exceed the largest double.
         with np.errstate(over="ignore"):
             results[name] *= all_models.scale
     if better_sign(metric) < 0:
         results["difference"] *= -1
-        # Zero has no sign.
+        # Subtract from 0.0 to avoid -0.0.
         results["lower"], results["upper"] = 0.0 - results["upper"], 0.0 - results["lower"]
     results["value"] = np.stack([m.value for m in models])
     why = np.where((all_models.why == "") & doubtful, FEW_ROWS, all_models.why)
@@ -287,13 +286,13 @@ def _finite(values: Floats) -> Floats:
 
 
 def _scale(value: Floats) -> Floats:
-    """Return a power of two for each case, near its values: their squares must be numbers, and not 0."""
+    """Return a power of two for each case, near its values, so that squares neither over- nor underflow."""
     largest = np.abs(np.where(np.isnan(value), 0.0, value)).max(axis=0)
     return np.asarray(np.ldexp(1.0, np.frexp(largest)[1] - 1))
 
 
 def _moved(models: list[Replicates], metric: Metric) -> Floats:
-    """Return by how much one row moves each value of each model; 0 for an area, which has no threshold."""
+    """Return the effect of one row on each value of each model; 0 for areas, which have no threshold."""
     moved = np.stack([m.moved.max(axis=0) for m in models])
     if metric.kind == "curve":
         return np.zeros(moved.shape)
@@ -301,16 +300,16 @@ def _moved(models: list[Replicates], metric: Metric) -> Floats:
 
 
 def _ahead(value: Floats) -> Floats:
-    """Return by how much each model is ahead of the best of the others, case by case; NaN if undefined."""
+    """Return the lead of each model over the best of the others, case by case; NaN if undefined."""
     known = np.where(np.isnan(value), -np.inf, value)
-    # Of equal ones the second is as good as the first.
+    # If several models tie for the best, second equals first.
     second, first = np.sort(np.vstack([np.full_like(known[:1], -np.inf), known]), axis=0)[-2:]
     best = np.where(known == first, second, first)
     return np.where(np.isneginf(best), np.nan, value - best)
 
 
 def _p_values(cases: list[Contenders], level: float) -> list[tuple[Floats, Flags]]:
-    """Return the p-values of each case, and where they are doubtful: where only few rows speak against it."""
+    """Return the p-values of each case, and a mask of models that only the ``steady`` rule keeps."""
     careful = confidence_set(cases, steady=True)
     same = all(np.array_equal(case.lead(steady=True), case.lead(steady=False)) for case in cases)
     careless = careful if same else confidence_set(cases, steady=False)

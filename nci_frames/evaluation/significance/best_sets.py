@@ -1,4 +1,4 @@
-"""Resampled values of several models -> which of them may be the best, with simultaneous error control."""
+"""Resampled values of several models -> the set that may be the best, with simultaneous error control."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,11 +7,11 @@ import numpy as np
 
 from nci_frames.base.typing import Flags, Floats, Places, Rows
 
-#: A difference whose standard error is not at least this many times what one row moves rests on too few rows.
+#: Least standard error of a difference, as a multiple of the effect of one row.
 _ROWS = 2.0
-#: Values are computed from doubles: so much of them is rounding.
+#: Relative rounding error of values.
 _ROUNDING = 1e-12
-#: So much of the sum of two variances is left, by rounding, of the variance of a difference that is always 0.
+#: Rounding error of the variance of a constant difference, relative to the sum of the two variances.
 _CANCELLED = 1e-13
 
 
@@ -19,39 +19,39 @@ _CANCELLED = 1e-13
 class Contenders:
     """The models of one comparison at one prevalence and beta, signed so that higher is better."""
 
-    #: By how much each model (row) is ahead of each other (column).
+    #: Lead of each model (row) over each other model (column).
     difference: Floats
     #: Standard errors of the differences, and their degrees of freedom.
     error: Floats
     freedom: Floats
-    #: Whether the difference rests on enough rows.
+    #: Whether the difference depends on enough rows, and the log supports the value that is ahead.
     steady: Flags
     #: Deviations of the resampled logs from the log itself, of shape (models, logs).
     deviation: Floats
 
     @classmethod
     def of(cls, value: Floats, drawn: Floats, moved: Floats, freedom: Floats, known: Flags) -> "Contenders":
-        """Take the values of a log and of resampled ones.
+        """Return the contenders from values in the log and in resampled logs.
 
         Parameters
         ----------
         value
-            One for each model.
+            Value of each model.
         drawn
-            The same of each resampled log, of shape (models, logs).
+            Values in resampled logs, of shape (models, logs).
         moved
-            By how much one row more or less moves each value.
+            Effect of one row more or less on each value.
         freedom
-            Degrees of freedom of each value, 1 or more: the units that it is computed from, less one.
+            Degrees of freedom of each value, at least 1: its number of units minus one.
         known
-            Whether the log supports each value. Of one that it does not, it may lack the negatives that would
-            make it lower, so that its lead rests on too few rows, though not its lag.
+            Whether the log supports each value. If not, unseen negatives could lower it, so its lead depends
+            on too few rows, but not its lag.
         """
         scale = np.maximum.outer(np.abs(value), np.abs(value))
         difference = value[:, None] - value
         difference = np.where(np.abs(difference) <= _ROUNDING * scale, 0.0, difference)
         deviation = drawn - value[:, None]
-        # What does not vary must not vary by rounding either.
+        # Remove variation that is only rounding.
         deviation = np.where(np.abs(deviation) <= _ROUNDING * np.abs(value)[:, None], 0.0, deviation)
         centred = deviation - deviation.mean(axis=1, keepdims=True)
         covariance = centred @ centred.T / (deviation.shape[1] - 1)
@@ -65,33 +65,33 @@ class Contenders:
 
     @property
     def size(self) -> int:
-        """How many models there are."""
+        """Number of models."""
         return len(self.difference)
 
     def lead(self, *, steady: bool) -> Floats:
-        """Return the leads in standard errors; 0 where they rest on too few rows, if *steady*."""
+        """Return the leads in standard errors; if *steady*, 0 where they depend on too few rows."""
         return np.where(self.steady, self._leads, 0.0) if steady else self._leads
 
     @cached_property
     def _leads(self) -> Floats:
         """The leads in standard errors.
 
-        A standard error of few units is uncertain itself. So a lead that Student's distribution has as often
-        as the normal one has a smaller lead is taken for the smaller one.
+        A standard error from few units is uncertain itself. So each lead is replaced by the normal quantile
+        with the same tail probability as the lead has in Student's t.
         """
         from scipy.special import ndtr, ndtri, stdtr  # noqa: PLC0415  (what does not need it does not wait)
 
         with np.errstate(invalid="ignore", divide="ignore"):
             lead = np.where(self.difference == 0, 0.0, self.difference / self.error)
         size = np.abs(lead)
-        # With endless degrees of freedom it is the normal distribution.
+        # With infinite degrees of freedom, t is the normal distribution.
         endless = np.isinf(self.freedom)
         beyond = np.where(endless, ndtr(-size), stdtr(np.where(endless, 1.0, self.freedom), -size))
         return np.asarray(np.copysign(-ndtri(beyond), lead))
 
     @cached_property
     def farthest_drawn(self) -> Floats:
-        """The largest lead of any model over another in each resampled log if all were equal."""
+        """The largest lead of any model over another in each resampled log, if all models were equal."""
         farthest = np.zeros(self.deviation.shape[1])
         for one in range(self.size):
             leads = np.abs(self.leads_drawn(one, np.arange(one + 1, self.size)))
@@ -99,23 +99,23 @@ class Contenders:
         return farthest
 
     def half_width(self, lead: float) -> Floats:
-        """Return the half-widths of intervals that reach so many standard errors, corrected as leads are."""
+        """Return the half-widths of intervals of *lead* standard errors, corrected as leads are."""
         from scipy.special import ndtr, stdtrit  # noqa: PLC0415  (as above)
 
         with np.errstate(invalid="ignore"):
-            # So large a lead may have an infinite counterpart; what does not vary has no width even then.
+            # The t quantile of a large lead may be infinite; without error the width is 0 even then.
             wider = np.copysign(stdtrit(self.freedom, ndtr(-np.abs(lead))), lead)
             width = np.asarray(wider * self.error)
         return np.where(self.error > 0, width, 0.0)
 
     def leads_drawn(self, one: int, others: Places) -> Floats:
-        """Return the leads of one model in resampled logs if all were equal, of shape (others, logs)."""
+        """Return the leads of one model in resampled logs, if all were equal, of shape (others, logs)."""
         error = self.error[one, others][:, None]
         apart = self.deviation[one] - self.deviation[others]
         return np.asarray(np.divide(apart, error, out=np.zeros_like(apart), where=error > 0))
 
     def limit_of_one(self, one: int, level: float) -> float:
-        """Return the lead or lag, in standard errors, that *one* has to no equal model in *level* of logs."""
+        """Return the bound, in standard errors, on |leads| of *one* over equal models in *level* of logs."""
         others = np.delete(np.arange(self.size), one)
         drawn = np.abs(self.leads_drawn(one, others)).max(axis=0)
         return float(np.quantile(drawn, level))
@@ -123,7 +123,7 @@ class Contenders:
     def ranked_groups(self, first: Flags, limit: float) -> Rows:
         """Return the group of each model: 1 for those of *first*, then by the best that is left.
 
-        A later group holds the models that are not behind its best by more than *limit* standard errors.
+        A later group has its best model, and the models within *limit* standard errors of it.
         """
         lead = self.lead(steady=True)
         groups = np.where(first, 1, 0)
@@ -134,12 +134,12 @@ class Contenders:
         return groups.astype(np.int64)
 
     def bounds(self, limit: float) -> tuple[Floats, Floats]:
-        """Return bounds of the distance of each model from the best of the others, by those of all pairs."""
+        """Return bounds of the difference of each model from the best of the others, from those of pairs."""
         half = self.half_width(limit)
         return self._least_of_others(self.difference - half), self._least_of_others(self.difference + half)
 
     def _least_of_others(self, bound: Floats) -> Floats:
-        """Return the lowest bound against any other model; NaN where that rests on too few rows."""
+        """Return the lowest bound against any other model; NaN if it depends on too few rows."""
         if self.size < 2:
             return np.full(self.size, np.nan)
         apart = bound.copy()
@@ -150,22 +150,22 @@ class Contenders:
 
 
 class _Case:
-    """The models of one comparison that are left."""
+    """The remaining models of one comparison."""
 
     def __init__(self, contenders: Contenders, *, steady: bool, most: float) -> None:
         self._lead = contenders.lead(steady=steady)
-        # Of hundreds of models most are farther behind than any difference of resampled logs.
+        # Skip models that are farther behind than any resampled difference; with many models, most are.
         self.alive = np.flatnonzero(self._lead.max(axis=0, initial=0) <= most)
         self._first, self._second = (self.alive[side] for side in np.triu_indices(len(self.alive), 1))
         each = enumerate(self.alive.tolist(), 1)
         leads = [np.abs(contenders.leads_drawn(one, self.alive[place:])) for place, one in each]
-        #: Of each pair, in each resampled log; half as large as doubles.
+        #: Leads of each pair in each resampled log; Float32 halves the memory.
         self._pairs = np.concatenate(leads).astype(np.float32)
         self._rank()
 
     def _rank(self) -> None:
         self.drawn = self._pairs.max(axis=0, initial=0).astype(np.float64)
-        #: How far each model that is left is behind the one that is farthest ahead of it.
+        #: Lag of each remaining model behind the model that is farthest ahead of it.
         self._behind = self._lead[np.ix_(self.alive, self.alive)].max(axis=0)
         self.largest = float(self._behind.max()) if len(self.alive) > 1 else -np.inf
 
@@ -181,13 +181,13 @@ class _Case:
 
 
 def confidence_set(cases: list[Contenders], *, steady: bool = True) -> list[Floats]:
-    """Return the p-value of each model of each case: of the hypothesis that it is one of the best.
+    """Return, for each case and model, the p-value of the hypothesis that the model is one of the best.
 
-    Several cases, such as prevalences, are one comparison: the model that is farthest behind anywhere is
-    removed first. A p-value is the highest of the tests up to the removal of the model.
+    Several cases, such as prevalences, form one comparison: the model that is farthest behind in any case is
+    removed first. Its p-value is the highest of all tests up to its removal.
     """
     logs = cases[0].deviation.shape[1]
-    # As models are removed, the largest difference in a resampled log only falls.
+    # Removing models can only reduce the largest difference in a resampled log.
     most = max(float(case.farthest_drawn.max()) for case in cases)
     left = [_Case(case, steady=steady, most=most) for case in cases]
     highest = 1 / (1 + logs)
@@ -204,6 +204,6 @@ def confidence_set(cases: list[Contenders], *, steady: bool = True) -> list[Floa
 
 
 def pairwise_limit(cases: list[Contenders], level: float) -> float:
-    """Return the lead, in standard errors, that no pair of equal models has in *level* of all logs."""
+    """Return the bound, in standard errors, on leads of all pairs of equal models in *level* of logs."""
     drawn = np.max([case.farthest_drawn for case in cases], axis=0)
     return float(np.quantile(drawn, level))

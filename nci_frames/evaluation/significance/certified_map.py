@@ -1,4 +1,4 @@
-"""Counts -> where one model is certified to have the best F-beta, and where several may, or nobody knows."""
+"""Counts -> where one model is certified to have the best F-beta, several may, or it is unknown."""
 
 import numpy as np
 import polars as pl
@@ -14,13 +14,13 @@ from nci_frames.evaluation.significance.best import compare_best
 from nci_frames.evaluation.support.reasons import TOO_FEW_ABOVE
 from nci_frames.schemas import CELLS, CERTIFIED_MAP, COUNTS, WEIGHT, checked
 
-#: So many values of lambda are tested, from the first change of the best point to where support ends.
+#: Number of tested values of lambda, from the first change of the best point to the end of support.
 _TESTED = 32
-#: The smallest of them above 0; and how far beyond the last border one is, where support never ends.
+#: Smallest tested value above 0; and the factor beyond the last border, if support never ends.
 _SMALLEST, _FAR = 1e-6, 1e6
 
 
-#: The models that may be the best at a value of lambda, and why nobody knows.
+#: The models that may be the best at a value of lambda, and the reason why it is unknown.
 _Place = tuple[tuple[str | None, ...], str | None]
 
 
@@ -36,17 +36,17 @@ def certify_decision_map(
 ) -> pl.DataFrame:
     """Return which models may have the highest F-beta at every prevalence and beta, at own thresholds.
 
-    ``decision_map`` names the best model of the log; another log might name another one. Here a model is
-    named alone only where all others are significantly worse.
+    ``decision_map`` returns the best model of this log; another log might have another one. Here a model is
+    certified only where all others are significantly worse.
 
     Parameters
     ----------
     counts
-        A counts frame of whole rows, with the thresholds that models may choose from; each weight of a key
-        ``weight`` is resampled by itself.
+        A counts frame of whole rows, with the thresholds that models may choose from. With the key
+        ``weight``, each weight is resampled separately.
     units
-        None resamples the rows of each model separately, as if the models had scored different rows. A key
-        such as the ``bucket`` of ``unit_buckets`` resamples the same units for all models: the paired
+        None resamples the rows of each model separately, as if the models had scored different rows. A key,
+        such as the ``bucket`` of ``unit_buckets``, resamples the same units for all models: a paired
         comparison.
     level
         Confidence of the whole map, in (0, 1).
@@ -62,23 +62,23 @@ def certify_decision_map(
 
     %(columns of certified map)s
 
-    Keys are those of *counts*, without *units*. "certified": this model alone may be the best; "several":
-    it is one of several; "unknown": the log cannot tell.
+    Keys are those of *counts*, without *units*. ``verdict`` "certified": only this model may be the best;
+    "several": it is one of several; "unknown": the log does not support the comparison.
 
     Raises
     ------
     ParameterError
-        If an option is out of range, the counts are sums of weights, or there are too few values of *units*.
+        If an option is out of range, the counts are sums of weights, or *units* has too few values.
     SchemaError
         If *counts* is not a counts frame, or lacks the key *units*.
 
     Notes
     -----
-    The models are compared by ``compare_best`` (the model confidence set) at 32 values of lambda at once. Of
-    the thresholds that are best somewhere in the log, the best one is chosen anew in every resampled log. The
+    ``compare_best`` (the model confidence set) compares the models at 32 values of lambda at once. In every
+    resampled log, each model has its best threshold among those that are best somewhere in the log. The
     probability that a certified model is not the best one at any of these values is at most 1 - *level*.
-    A range between two values has the models of both ends. Between them F-beta of each model changes little,
-    so that a model which is the best there only is hardly worse at the ends, and is kept.
+    A range between two values has the models of both ends. F-beta changes little between them, so a model
+    that is the best only in between is hardly worse at the ends, and is kept.
 
     "unknown" begins where the log has too few negatives for the best threshold of its best model
     (``lowest_supported_prevalence``). docs/honesty.md gives the error rate in simulated logs.
@@ -89,7 +89,7 @@ def certify_decision_map(
 
     Examples
     --------
-    Model a has fewer false positives, b more true ones. They change places at lambda 17.9 in this log.
+    Model a has fewer false positives, b more true positives. They cross at lambda 17.9 in this log.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -125,16 +125,16 @@ def certify_decision_map(
 def certified_ranges(
     points: pl.DataFrame, total: pl.DataFrame, decisions: pl.DataFrame, logs: Resampling
 ) -> pl.DataFrame:
-    """Return the certified map of counts at the few points that matter.
+    """Return the certified map from counts at the few thresholds that are best somewhere.
 
     Parameters
     ----------
     points
-        These counts, by the units of *logs* if there are any.
+        Counts at these thresholds, by the units of *logs* if any.
     total
-        The counts at all thresholds, with all units pooled; of strata their rates.
+        Counts at all thresholds, pooled over units; for strata, their rates.
     decisions
-        Their decision map.
+        Decision map of *total*.
     logs
         As for ``certify_decision_map``.
     """
@@ -160,7 +160,7 @@ def certified_ranges(
 def _tested(decisions: pl.DataFrame, reach: pl.Series) -> Floats:
     """Return the values of lambda at which models are compared: 0, and from the first border to the last.
 
-    *reach* is up to where the log supports each model; null where it supports none.
+    *reach* is the largest lambda that the log supports for each model; null if it supports none.
     """
     borders = decisions["lambda_start"].to_numpy()
     borders = borders[borders > 0]
@@ -171,14 +171,14 @@ def _tested(decisions: pl.DataFrame, reach: pl.Series) -> Floats:
     beyond = []
     if len(finite) < len(reaches):
         end = max(end, 10 * float(borders.max(initial=1.0)))
-        # F-beta depends on FPR/TPR alone from here on.
+        # From here on, F-beta depends only on FPR/TPR.
         beyond = [end * _FAR]
     inner = np.geomspace(begin, end, _TESTED - 1) if end > begin else np.array([end] if end > 0 else [])
     return np.concatenate([[0.0], inner, beyond])
 
 
 def _place(models: pl.DataFrame, at: float) -> _Place:
-    """Return what is known at a value of lambda; *models* are its rows of ``compare_best``."""
+    """Return the models that may be the best at lambda *at*; *models* are its rows of ``compare_best``."""
     named = models.filter(~pl.col("distinguishable").fill_null(value=False))["model"].to_list()
     best = models.sort("value", descending=True, nulls_last=True).row(0, named=True)
     why = best["why"]
@@ -192,12 +192,12 @@ def _merged(places: list[_Place], tested: list[float]) -> pl.DataFrame:
     ends = [*places[1:], places[-1]]
     rows: list[tuple[float, float, _Place]] = []
     for start, end, left, right in zip(tested, [*tested[1:], np.inf], places, ends, strict=True):
-        # Beyond the last value, support has ended unless it never does.
+        # Beyond the last value, support has ended, unless it has no end.
         untold = left[1] or right[1]
         if end == np.inf and untold is None and len(tested) > 1 and start < _FAR * tested[-2]:
             untold = TOO_FEW_ABOVE.format(f"{start:.2g}")
         models = () if untold else tuple(sorted({*left[0], *right[0]}, key=str))
-        # Of neighbours that nobody knows the first reason is given.
+        # Merged unknown ranges keep the first reason.
         if rows and rows[-1][2][0] == models and (rows[-1][2][1] is None) == (untold is None):
             rows[-1] = (rows[-1][0], end, rows[-1][2])
         else:

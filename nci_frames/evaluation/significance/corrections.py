@@ -6,7 +6,7 @@ from nci_frames.base.typing import Floats
 
 
 def holm(p_values: Floats) -> Floats:
-    """Return Holm's adjusted p-values of each row of an array; NaN means no test and stays NaN.
+    """Return Holm's adjusted p-values of each row of an array; NaN means no test, and stays NaN.
 
     The k-th smallest of n p-values is multiplied by n - k + 1; then each is raised to the largest before it
     and capped at 1. The probability of any false rejection in a row is then at most the significance level,
@@ -27,10 +27,10 @@ def holm(p_values: Floats) -> Floats:
 
 
 def benjamini_hochberg(p_values: Floats) -> Floats:
-    """Return the adjusted p-values of Benjamini and Hochberg; NaN means no test and stays NaN.
+    """Return the adjusted p-values of Benjamini and Hochberg; NaN means no test, and stays NaN.
 
     The k-th smallest of n p-values is multiplied by n / k; then each is lowered to the smallest after it. If
-    those below a level are called findings, the false ones are on average at most that share of them.
+    those below a level are called findings, the expected share of false findings is at most that level.
 
     References
     ----------

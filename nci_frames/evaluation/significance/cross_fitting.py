@@ -1,4 +1,4 @@
-"""Counts -> what a threshold chosen on one half of a log reaches on the other half."""
+"""Counts -> the value of a threshold chosen on one half of a log, judged on the other half."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -34,15 +34,15 @@ def cross_fit(
     seed: int = 0,
     units: str | None = None,
 ) -> pl.DataFrame:
-    """Return the value of a metric at each model's own best threshold, judged on rows it was not chosen on.
+    """Return the value of a metric at each model's own best threshold, judged on other rows.
 
-    The threshold with the highest value on a log looks better there than it is. So the log is divided into
-    halves at random: the best threshold of each half is judged on the other half.
+    The threshold with the highest value on a log looks better there than it is. So the log is split at random
+    into halves, and the best threshold of each half is judged on the other half.
 
     Parameters
     ----------
     counts
-        A counts frame of whole rows, which may have the key ``weight``: each weight is divided by itself.
+        A counts frame of whole rows. With the key ``weight``, each weight is split separately.
     metric
         Name or alias of a metric of operating points, or a called metric.
     prevalence
@@ -50,13 +50,13 @@ def cross_fit(
     beta
         Weights of recall, each in [0, inf], if the metric has one.
     repeats
-        Number of random divisions into halves, 1 to 1,000,000; the values are averaged.
+        Number of random splits, 1 to 1,000,000, over which values are averaged.
     seed
-        Seed of the divisions. Those of a group depend on its keys and not on the other groups.
+        Seed of the splits. The splits of a group depend on its keys, not on the other groups.
     units
-        None divides rows, separately for positives and negatives. A key, such as the ``bucket`` of
-        ``unit_buckets``, divides its values, so that all rows of a unit are in one half, the same for all
-        models. It needs at least 20 values.
+        None splits rows, separately for positives and negatives. A key with at least 20 values, such as the
+        ``bucket`` of ``unit_buckets``, splits its values, so that all rows of a unit are in the same half for
+        all models.
 
     Returns
     -------
@@ -64,28 +64,28 @@ def cross_fit(
 
     %(columns of cross-fits)s
 
-    Keys are those of *counts*, without *units*. Of equally good thresholds, ``threshold`` is that with
+    Keys are those of *counts*, without *units*. Of equally good thresholds, ``threshold`` is the one with
     the fewest positive decisions.
 
     Raises
     ------
     ParameterError
-        If an option is out of range, the metric cannot be ranked, the counts are sums of weights, or there
-        are too few values of *units*.
+        If an option is out of range, the metric cannot be ranked, the counts are sums of weights, or *units*
+        has too few values.
     UnknownMetricError
-        If there is no such metric.
+        If the metric is unknown.
     SchemaError
         If *counts* is not a counts frame, or lacks the key *units*.
 
     Notes
     -----
-    Each half chooses a threshold, at which the rows of the other half are counted; the counts of both halves
+    Each half chooses a threshold at which the rows of the other half are counted. The counts of both halves
     are added before the metric is computed, since the mean of two values of a metric such as F-beta is biased
-    where few false positives are expected. With 100 positives and 10,000 negatives the bias is below 0.01 at
-    prevalences down to 0.0001 (docs/honesty.md), while *optimistic* is 0.06 to 0.16 too high.
+    if few false positives are expected. With 100 positives and 10,000 negatives the bias is below 0.01 at
+    prevalences down to 0.0001 (docs/honesty.md), while ``optimistic`` is 0.06 to 0.16 too high.
 
-    Only thresholds that were counted are chosen from; of more than a thousand, those at which recall grows by
-    a row for the first rows, and by half a percent of the rows after them.
+    Candidates are the counted thresholds. Of more than about a thousand, they are those at which recall grows
+    by one row at first, then by about half a percent.
 
     References
     ----------
@@ -116,13 +116,13 @@ def cross_fit(
 
 
 def cross_fit_f_beta(counts: pl.DataFrame, places: pl.DataFrame, *, units: str | None) -> pl.DataFrame:
-    """Return what ``cross_fit`` does of checked counts, at pairs of prevalence and beta."""
+    """Return the table of ``cross_fit`` from checked counts, at given pairs of prevalence and beta."""
     wanted = _Wanted(called_metric("f_beta"), places["prevalence"].to_numpy(), places["beta"].to_numpy())
     return _tables(counts, lambda _: wanted, Resampling(units, repeats=10, least_repeats=1))
 
 
 def _tables(frame: pl.DataFrame, wanted_of: Callable[[float], "_Wanted"], logs: Resampling) -> pl.DataFrame:
-    """Return the table of all groups; *wanted_of* takes the prevalence of a group."""
+    """Return the table of all groups; *wanted_of* takes the observed prevalence of a group."""
     tables = []
     for counts in counted_groups(frame, logs):
         wanted = wanted_of(counts.histogram.observed_prevalence)
@@ -135,7 +135,7 @@ def _tables(frame: pl.DataFrame, wanted_of: Callable[[float], "_Wanted"], logs: 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A metric, and the prevalence and beta of each of its values; NaN where they play no part."""
+    """A metric, and the prevalence and beta of each of its values; NaN if it does not depend on them."""
 
     metric: CalledMetric
     prevalence: Floats
@@ -158,7 +158,7 @@ class _Wanted:
 
     @property
     def by_lines(self) -> bool:
-        """Whether the best point depends on lambda = (1-prevalence)/(prevalence beta^2) alone."""
+        """Whether the best point depends only on lambda = (1-prevalence)/(prevalence beta^2)."""
         return self.metric.metric.name == "f_beta"
 
     def best(self, tpr: Floats, fpr: Floats) -> Places:
@@ -166,10 +166,10 @@ class _Wanted:
         if self.by_lines:
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = (1 - self.prevalence) / self.prevalence / self.beta**2
-            # At prevalence 1 everything is precise, whatever beta is.
+            # At prevalence 1 precision is 1, for any beta.
             envelope = f_beta_envelope(tpr, fpr)
             return envelope.lines[envelope.at(np.nan_to_num(ratio, nan=0.0, posinf=np.inf))]
-        # Thresholds are a few thousand at most: ``steps_of_recall``.
+        # A dense array suffices: ``steps_of_recall`` leaves at most a few thousand thresholds.
         rates = np.broadcast_to(np.stack([tpr, fpr])[:, :, None], (2, len(tpr), len(self.prevalence)))
         values = better_sign(self.metric.metric) * self.metric.at(rates, self.prevalence, self.beta)
         return np.asarray(np.where(np.isnan(values), -np.inf, values).argmax(axis=0))
@@ -187,7 +187,7 @@ def _fitted(counts: Counted, wanted: _Wanted, logs: Resampling) -> pl.DataFrame:
     if len(thresholds) and positives and negatives:
         tpr, fpr = _reached(histogram.positives, positives), _reached(histogram.negatives, negatives)
         chosen = wanted.best(tpr, fpr)
-        # The rates of the log itself, and of its halves, are evaluated together.
+        # Evaluate the rates of the log and of its halves together.
         rates = np.stack([tpr[chosen], fpr[chosen]])[None]
         if enough:
             judged = np.stack(list(_judged(counts, wanted, logs)))
@@ -221,7 +221,7 @@ def _fitted(counts: Counted, wanted: _Wanted, logs: Resampling) -> pl.DataFrame:
 
 
 def _judged(counts: Counted, wanted: _Wanted, logs: Resampling) -> Iterator[Floats]:
-    """Yield true and false positives of both halves at the threshold of the other one; NaN without it."""
+    """Yield tp and fp of both halves at each other's thresholds, summed; NaN if a half lacks a class."""
     whole: Histogram = counts.histogram
     for positives, negatives in halves(counts, logs):
         sides = [(positives, negatives), (whole.positives - positives, whole.negatives - negatives)]

@@ -1,4 +1,4 @@
-"""Counts -> where two models change places, and how far the place varies between resampled logs."""
+"""Counts -> the crossovers of pairs of models, with intervals from resampled logs."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
@@ -38,49 +38,49 @@ def crossover_intervals(
     units: str | None = None,
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """Return where every two models change places, with intervals from resampled logs.
+    """Return the crossovers of all pairs of models, with intervals from resampled logs.
 
     Parameters
     ----------
     counts
-        A counts frame of whole rows, or rates. For F-beta each model needs one operating point: *threshold*,
-        or a frame with one row of each model.
+        A counts frame of whole rows, or rates. F-beta needs one operating point per model: give *threshold*,
+        or one row per model.
     metric
         "f_beta" or "pr_auc" (average precision).
     over
-        "prevalence" for curves over the prevalence, of F-beta at a fixed *beta*; "beta" for curves over beta
-        at a fixed *prevalence*.
+        "prevalence": crossovers over the prevalence, for F-beta at a fixed *beta*. "beta": over beta, at a
+        fixed *prevalence*.
     prevalence
-        P(y=1), between 0 and 1, both excluded; used with "beta" only.
+        P(y=1), in (0, 1); only with *over* "beta".
     beta
-        Weight of recall, in (0, inf); used with F-beta over "prevalence" only.
+        Weight of recall, in (0, inf); only with F-beta over "prevalence".
     threshold
-        The threshold of the operating points; or "own": each model at its best threshold for each place, in
-        each resampled log anew. PR-AUC has none.
+        Threshold of the operating points; or "own": each model's best threshold at each prevalence or beta,
+        chosen anew in every resampled log. PR-AUC has none.
     repeats
         Number of resampled logs, 2 to 1,000,000.
     seed
         Seed of the draws.
     units
-        None resamples the rows of each model separately; a key such as the ``bucket`` of ``unit_buckets``
+        None resamples the rows of each model separately. A key, such as the ``bucket`` of ``unit_buckets``,
         resamples the same units for all models.
     level
-        Share of the crossovers between the bounds, in (0, 1).
+        Share of the resampled crossovers between the bounds, in (0, 1).
 
     Returns
     -------
-    A row per crossover of two models, sorted by keys, model_a, model_b and place:
+    A row per crossover, sorted by keys, model_a, model_b, prevalence and beta:
 
     %(columns of crossover intervals)s
 
-    Keys are those of *counts*, without *units*. Bounds are percentiles, in the unit of *over*, among the
-    resampled logs that have the crossover. ``probability`` is null where a class has fewer than 5 rows,
-    or buckets of equal size: too few show how it varies.
+    Keys are those of *counts*, without *units*. Bounds are percentiles of the crossover, in the unit of
+    *over*, over the resampled logs that have it. ``probability`` is null if a class has fewer than 5 rows, or
+    buckets of equal size, which show too little variation.
 
     Raises
     ------
     ParameterError
-        As for ``bootstrap``, or if a model has several operating points.
+        As for ``bootstrap``; if a model has several operating points.
     SchemaError
         If *counts* is not a counts frame, or lacks the key *units*.
 
@@ -88,12 +88,12 @@ def crossover_intervals(
     -----
     With k = (1-eta)/eta, F-beta falls as (1 + lambda·FPR)/TPR grows, where lambda = k/beta²; two models cross
     at lambda = (TPR_b - TPR_a)/(TPR_a·FPR_b - TPR_b·FPR_a). If the probability is not near 1, it is uncertain
-    whether they cross at all; the interval only shows where they cross if they do.
+    whether they cross at all; the interval shows only where they cross if they do.
 
-    The crossovers of the log are exact, as those of ``find_crossovers``; for PR-AUC and own thresholds those
-    of resampled logs are interpolated on a grid, of steps of 0.2 in the logarithm of the odds or 0.1 in that
-    of beta, between prevalences 1e-7 and 1 - 1e-7, or beta 1e-3 and 1e3. Of several crossovers of a resampled
-    log in the same direction the nearest counts.
+    The crossovers of the log are those of ``find_crossovers``. In resampled logs, crossovers of PR-AUC and of
+    own thresholds are interpolated on a grid, with steps of 0.2 in log odds or 0.1 in log beta, between
+    prevalences 1e-7 and 1 - 1e-7, or beta 1e-3 and 1e3. Of several crossovers of a resampled log in the same
+    direction, the nearest is taken.
 
     References
     ----------
@@ -144,7 +144,7 @@ def crossover_intervals(
 
 
 def _fixed(over: Over, prevalence: float | None, beta: float) -> float:
-    """Return the prevalence or the beta that is fixed."""
+    """Return the fixed prevalence or beta."""
     if over == "prevalence":
         if prevalence is not None:
             msg = "prevalence cannot be fixed with over='prevalence'"
@@ -159,11 +159,11 @@ def _fixed(over: Over, prevalence: float | None, beta: float) -> float:
     return values[0]
 
 
-#: The places along the axis, of which crossings are interpolated: the natural logarithm of odds, or of beta.
+#: Grid points between which crossings are interpolated: log odds, or log beta.
 _LOGITS, _LOG_BETAS = np.linspace(-16, 16, 161), np.linspace(-7, 7, 141)
 
-#: Of fewer rows, or buckets of equal size, resampled logs differ too little. In simulated logs bounds held
-#: the place in 87 % with 3 units of positives, in 63 % with 2, and in none with 2 or 3 positive rows.
+#: Least rows or buckets of equal size; with fewer, resampled logs vary too little. In simulated logs bounds
+#: covered the crossover in 87 % with 3 units of positives, 63 % with 2, and never with 2 or 3 positive rows.
 _LEAST = 5
 _FEW = f"fewer than {_LEAST} rows of a class, or buckets of equal size that have it"
 _RARE = "fewer than 2 resampled logs have it"
@@ -171,23 +171,23 @@ _RARE = "fewer than 2 resampled logs have it"
 
 @dataclass(frozen=True, slots=True)
 class Borders:
-    """What models are compared by in resampled logs."""
+    """The values of models in resampled logs, from which crossovers are found."""
 
     over: Over
-    #: Of curves, ascending: the logarithm of the odds of the prevalence, or of beta. None for points.
+    #: For curves: grid points, ascending, in log odds or log beta. None for single operating points.
     places: Floats | None = None
-    #: Of points: the other axis.
+    #: For operating points: the fixed prevalence or beta.
     fixed: float = 1.0
-    #: Of each model: of shape (logs, places), logarithms, so that small values count as large ones do; or, of
-    #: single operating points, TPR and FPR of each log.
+    #: By model: for curves, logarithms of values, of shape (logs, places); for operating points, TPR and FPR
+    #: of each log.
     values: dict[object, Any] = field(default_factory=dict)
-    #: Of each model, its ``Replicates.sizes``.
+    #: ``Replicates.sizes`` by model.
     sizes: dict[object, tuple[float, float]] = field(default_factory=dict)
 
     def overtakings(self, below: object, above: object, at: float) -> Floats:
-        """Return where *above* overtakes *below* in the logs that have it, of several the nearest to *at*.
+        """Return where *above* overtakes *below*, in the logs where it does: the crossover nearest to *at*.
 
-        On the axis for points, and in ``places`` for curves.
+        The unit is that of the axis for points, and of ``places`` for curves.
         """
         if self.places is None:
             found = _overtaking(self.values[below], self.values[above], self.over, self.fixed)
@@ -204,12 +204,12 @@ class Borders:
         return np.asarray(places[logs, nearest][np.isfinite(far[logs, nearest])])
 
     def axis(self, places: Floats) -> Floats:
-        """Return the prevalence or the beta of what ``overtakings`` returns."""
+        """Return the prevalence or beta of the results of ``overtakings``."""
         return places if self.places is None else axis_value(self.over, places)
 
 
 def border_of(borders: Borders, crossing: Mapping[str, Any], logs: Resampling) -> dict[str, Any]:
-    """Return what ``crossover_intervals`` says of a crossover beside its place."""
+    """Return the columns of ``crossover_intervals`` for a crossover of the log."""
     below, above = crossing["model_a"], crossing["model_b"]
     drawn = borders.overtakings(below, above, crossing[borders.over])
     few = min(*borders.sizes[below], *borders.sizes[above]) < _LEAST
@@ -239,9 +239,9 @@ def area_curves_of(frame: pl.DataFrame, logs: Resampling) -> dict[tuple[object, 
 def own_curves_of(
     frame: pl.DataFrame, logs: Resampling, over: Over, fixed: float
 ) -> dict[tuple[object, ...], Borders]:
-    """Return F-beta of the models at their best thresholds, over an axis while the other is fixed.
+    """Return F-beta of the models at their best thresholds along one axis, with the other axis fixed.
 
-    The best threshold of a resampled log is that of the thresholds of *frame*.
+    The best threshold of a resampled log is chosen among the thresholds of *frame*.
     """
     if over == "prevalence":
         places, log_lambda = _LOGITS, -_LOGITS - 2 * np.log(fixed)
@@ -289,7 +289,7 @@ def _rates(replicates: Replicates) -> tuple[Floats, Floats]:
 def _overtaking(
     below: tuple[Floats, Floats], above: tuple[Floats, Floats], over: Over, fixed: float
 ) -> Floats:
-    """Return where the second overtakes the first, exactly; NaN where it does not."""
+    """Return the exact point at which *above* overtakes *below*; NaN if it does not."""
     (tpr_a, fpr_a), (tpr_b, fpr_b) = below, above
     gain, cost = tpr_b - tpr_a, tpr_a * fpr_b - tpr_b * fpr_a
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -302,7 +302,7 @@ def _overtaking(
 def _grouped(
     found: Iterator[Replicates], values: Callable[[Replicates], Any], empty: Callable[[], Borders]
 ) -> dict[tuple[object, ...], Borders]:
-    """Return the values of the models by those of the other keys."""
+    """Return the values of the models by the values of the other keys."""
     groups: dict[tuple[object, ...], Borders] = {}
     for replicates in found:
         model, *keys = replicates.histogram.group.row(0)

@@ -1,4 +1,4 @@
-"""Ranks on several data sets -> whether models differ: Friedman's test, and Nemenyi's distance."""
+"""Ranks on several data sets -> whether models differ: Friedman's test and Nemenyi's critical difference."""
 
 import math
 
@@ -15,17 +15,18 @@ from nci_frames.schemas import MEAN_RANKS, RANKING, checked, collect
 def compare_data_sets(ranking: Frame, /, *, over: str, level: float = 0.95) -> pl.DataFrame:
     """Test on several data sets whether models differ, by their ranks on each.
 
-    Data sets are not pooled: a large one, or one on which values are high, counts as much as any other.
+    Data sets are not pooled: each counts the same, whatever its size or its level of values.
 
     Parameters
     ----------
     ranking
-        What ``rank_models`` returned, with one value of each model on each data set: filter it to one metric,
-        and where it has them to one prevalence and beta.
+        The result of ``rank_models``, with one value per model and data set: filter it to one metric,
+        prevalence and beta.
     over
-        The key that names the data sets, at least two.
+        Key of the data sets, with at least two values.
     level
-        Confidence, in (0, 1): two models differ if their mean ranks do by the critical difference or more.
+        Confidence, in (0, 1). Two models differ if their mean ranks differ by at least the critical
+        difference.
 
     Returns
     -------
@@ -33,22 +34,22 @@ def compare_data_sets(ranking: Frame, /, *, over: str, level: float = 0.95) -> p
 
     %(columns of mean ranks)s
 
-    ``statistic``, ``p_value``, ``critical_difference`` and ``data_sets`` are those of all models together.
+    ``statistic``, ``p_value``, ``critical_difference`` and ``data_sets`` are the same in all rows.
 
     Raises
     ------
     ParameterError
-        If the level is outside (0, 1), there are fewer than two data sets or models, or a model has no rank,
-        or several, on one of them.
+        If the level is outside (0, 1), there are fewer than two data sets or models, or a model has no rank
+        or several ranks on a data set.
     SchemaError
-        If *ranking* is not a ranking frame, or has no such key.
+        If *ranking* is not a ranking frame, or lacks the key *over*.
 
     Notes
     -----
-    Equal values share the mean of their ranks. With mean ranks R of k models on N data sets the statistic is
+    Equal values share the mean of their ranks. With mean ranks R of k models on N data sets, the statistic is
     Friedman's chi-squared, 12N/(k(k+1))·sum(R - (k+1)/2)², divided by 1 - sum(t³ - t)/(N·k(k²-1)) for ties of
-    t values; its p-value is that of k - 1 degrees of freedom. Nemenyi's critical difference is
-    q·sqrt(k(k+1)/(6N)), q being the quantile of the studentized range of k normal values over sqrt(2).
+    t values, with k - 1 degrees of freedom. Nemenyi's critical difference is q·sqrt(k(k+1)/(6N)), where q is
+    the quantile of the studentized range of k normal values over sqrt(2).
 
     References
     ----------
@@ -91,7 +92,7 @@ def compare_data_sets(ranking: Frame, /, *, over: str, level: float = 0.95) -> p
 
 
 def _mean_of_ties(frame: pl.DataFrame, over: str) -> pl.DataFrame:
-    """Return the rank of each model on each data set; equal ones share the mean of theirs."""
+    """Return the rank of each model on each data set; tied models share the mean of their ranks."""
     hint = "filter the ranking to one metric, prevalence and beta, and to models that all data sets have"
     places = frame.select(over, "model")
     grid = places[over].n_unique() * places["model"].n_unique()
@@ -107,11 +108,11 @@ def _mean_of_ties(frame: pl.DataFrame, over: str) -> pl.DataFrame:
 
 
 def _friedman(ranks: pl.DataFrame, means: np.ndarray, sets: int) -> tuple[float | None, float | None]:
-    """Return the statistic and its p-value; None where all values of each data set are equal."""
+    """Return the statistic and its p-value; None if all values of each data set are equal."""
     from scipy.special import chdtrc  # noqa: PLC0415  (what does not need it does not wait for it)
 
     models = len(means)
-    # Each of t equal values adds t² - 1, so that they add t³ - t together.
+    # Each of t equal values adds t² - 1; together they add t³ - t.
     ties = int((ranks["__tied"].cast(pl.Int64).pow(2) - 1).sum())
     left = 1 - ties / (sets * models * (models**2 - 1))
     if left <= 0:
@@ -122,7 +123,7 @@ def _friedman(ranks: pl.DataFrame, means: np.ndarray, sets: int) -> tuple[float 
 
 
 def _quantile(level: float, models: int) -> float:
-    """Return the quantile of the studentized range of so many normal values, over sqrt(2)."""
+    """Return the quantile of the studentized range of *models* normal values, over sqrt(2)."""
     from scipy.stats import studentized_range  # noqa: PLC0415  (as above)
 
     return float(studentized_range.ppf(level, models, np.inf)) / math.sqrt(2)

@@ -16,7 +16,7 @@ from nci_frames.schemas import AUC_INTERVALS, COUNTS, WEIGHT, checked, has_strat
 
 Method = Literal["score", "newcombe", "delong", "delong_logit"]
 
-#: With fewer rows of a class than this the interval is given, but said to be doubtful.
+#: With fewer rows of a class the interval is returned with a reason for doubt.
 _FEW = 50
 _WORDS = {2: "two"}
 
@@ -28,12 +28,12 @@ def auc_interval(counts: Frame, /, *, method: Method = "score", level: float = 0
     Parameters
     ----------
     counts
-        A counts frame of whole rows. If it is on a grid, the rows between two thresholds are taken as tied.
+        A counts frame of whole rows. On a grid, the rows between two thresholds are taken as tied.
     method
-        "score": Newcombe's interval, with DeLong's variance where that is the larger one, and widened by what
-        kinds of rows could do of which the log has none. "newcombe": his
-        "Method 5" alone, which assumes that the scores of both classes are spread alike. "delong": the normal
-        interval. "delong_logit": the normal interval of the logit of the area.
+        "score": Newcombe's interval, with DeLong's variance if that is larger, and widened for kinds of rows
+        that the log may lack. "newcombe": Newcombe's "Method 5", which assumes that the scores of both
+        classes have the same spread. "delong": the normal interval. "delong_logit": the normal interval of
+        the logit of the area.
     level
         Confidence level, in (0, 1).
 
@@ -44,31 +44,31 @@ def auc_interval(counts: Frame, /, *, method: Method = "score", level: float = 0
     %(columns of auc intervals)s
 
     Keys are those of *counts*. ``std_error`` of "score" is the larger one of Newcombe's and DeLong's.
-    "delong" and "delong_logit" have no interval if a class has one row, the latter if the classes are
-    separated completely either.
+    "delong" and "delong_logit" have no interval if a class has only one row; "delong_logit" also has none if
+    the classes are separated completely.
 
     Raises
     ------
     ParameterError
-        If the method is unknown, the level outside (0, 1), or the counts are sums of weights.
+        If the method is unknown, the level is outside (0, 1), or the counts are sums of weights.
     SchemaError
         If *counts* is not a counts frame.
 
     Notes
     -----
-    The interval holds every area t with abs(t - value) <= z·√V(t), where, for m positives and n negatives and
-    N = (m+n)/2 - 1, Newcombe's V(t) = t·(1-t)/(m·n)·(1 + N·(1-t)/(2-t) + N·t/(1+t)). For "score" V is
-    multiplied by the ratio of DeLong's variance to V(value) if that is above 1: where the scores of the rarer
-    class are spread much more than those of the other, V alone is too small, whatever the number of rows.
+    The interval has every area t with abs(t - value) <= z·√V(t), where, for m positives and n negatives and
+    N = (m+n)/2 - 1, Newcombe's V(t) = t·(1-t)/(m·n)·(1 + N·(1-t)/(2-t) + N·t/(1+t)). For "score", V is
+    multiplied by the ratio of DeLong's variance to V(value) if that is above 1: if the scores of the rarer
+    class are spread much more than those of the other, V alone is too small for any number of rows.
 
-    Of a kind of row that a log of n rows lacks there are up to -log((1 - level) / 2) / n in the population,
-    3.7 of n at 95 %. Of the rarer class they might score below all others, or above. "score" adds that
-    distance to the one from V, as squares: a model that fails on 1 in 100 positives need not show it in 100.
+    A kind of row that a log of n rows lacks may be a share -log((1 - level) / 2) / n of the population, 3.7/n
+    at 95 %. In the rarer class such rows might score below or above all others. "score" adds this distance to
+    the one from V, as squares: a model that fails on 1 in 100 positives need not show it in 100.
 
-    DeLong: the placement of a positive is the share of negatives below it, ties as half; of a negative, the
-    share of positives above it. The variance of the area is that of the first over the number of positives,
-    plus that of the second over the number of negatives. All rows of a bin have one placement, so the counts
-    give it exactly. If the classes are separated completely, the standard error is 0, which is too
+    DeLong: the placement of a positive is the share of negatives below it, ties as half; that of a negative
+    is the share of positives above it. The variance of the area is the variance of the former over the number
+    of positives, plus that of the latter over the number of negatives. All rows of a bin have one placement,
+    so counts give it exactly. If the classes are separated completely, the standard error is 0, which is too
     optimistic.
 
     docs/honesty.md gives the coverage of all four. With fewer than 50 rows of a class it may be below the
@@ -131,7 +131,7 @@ def auc_interval(counts: Frame, /, *, method: Method = "score", level: float = 0
 
 
 def _reason(rows: tuple[float, float], least: int, *, separated: bool, certain: bool) -> str | None:
-    """Return why there is no interval, or why it is doubtful."""
+    """Return the reason why there is no interval, or why it is doubtful."""
     for fewest, meaning in ((least, ""), (_FEW, ": the interval may cover less than its level")):
         for number, name in zip(rows, ("positives", "negatives"), strict=True):
             if number < fewest:
@@ -154,7 +154,7 @@ def _on_logit_scale(value: Floats, half: Floats) -> tuple[Floats, Floats]:
 
 
 def _placements(histogram: Histogram) -> tuple[float, Floats, Floats]:
-    """Return the area, and the share of the other class that each bin beats; NaN without a class."""
+    """Return the area, and the placements of positives and negatives in each bin; NaN without a class."""
     positives, negatives = histogram.classes
     m, n = np.array(histogram.sizes, np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -190,6 +190,6 @@ def _delong_of_strata(strata: StrataCounts) -> tuple[float, float]:
             variance += float(rows @ of_row**2) * size / (size - 1)
         size = mine.sum() + others.sum() + elsewhere
         if size >= FEW_ROWS:
-            # A stratum has a fixed number of rows, in all groups together.
+            # A stratum has a fixed number of rows over all groups, which reduces the variance.
             variance -= float(mine @ moved[0] + others @ moved[1]) ** 2 / size
     return area, float(np.sqrt(max(variance, 0.0)))

@@ -1,4 +1,4 @@
-"""Rates of folds -> the values of metrics as one array over cases, models and folds, and tests of them."""
+"""Rates of folds -> the values of metrics as an array (cases, models, folds), and tests of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from nci_frames.evaluation.resampling.draws import times_drawn
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.schemas import RATES, beside, collect, need_each_once
 
-#: Differences are computed from doubles: so much of the values is rounding.
+#: Rounding error of differences, relative to the values.
 _ROUNDING = 1e-12
 
 
@@ -27,11 +27,11 @@ class FoldValues:
 
     cases: pl.DataFrame
     models: pl.Series
-    #: The values of the keys that identify the folds, one fold a row.
+    #: The keys that identify the folds, one row per fold.
     folds: pl.DataFrame
-    #: Of shape (cases, models, folds); NaN where undefined or missing.
+    #: Values of shape (cases, models, folds); NaN where undefined or missing.
     values: Floats
-    #: Of the same shape: whether the model has a point there.
+    #: Whether the model has a point in the fold; of the same shape.
     exists: Flags
     #: The same metrics of the pooled counts of all folds.
     pooled: pl.DataFrame
@@ -40,7 +40,7 @@ class FoldValues:
     def of(
         cls, rates: Frame, metrics: Metrics, prevalence: Prevalences, beta: Betas, over: str | Sequence[str]
     ) -> "FoldValues":
-        """Project the rates and arrange the values in the array.
+        """Project the rates, and arrange the values in an array.
 
         Raises
         ------
@@ -79,7 +79,7 @@ class FoldValues:
         return cls(cases, models["model"], folds, values, exists, pooled)
 
     def table(self, ddof: int) -> pl.DataFrame:
-        """Return mean, std, folds and skipped of each case and model, in the order of the array."""
+        """Return mean, std, folds and skipped for each case and model, in the order of the array."""
         cases, models, _ = self.values.shape
         folds, mean, squares = moments(self.values)
         std = np.sqrt(squares / np.where(folds > ddof, folds - ddof, np.nan))
@@ -94,7 +94,7 @@ class FoldValues:
 
 
 def _project(frame: pl.DataFrame, metrics: Metrics, prevalence: Prevalences, beta: Betas) -> pl.DataFrame:
-    """Project, with null for a prevalence that is each fold's own."""
+    """Project the rates; the prevalence is null if it is each fold's own."""
     projected = project_rates(frame, metrics=metrics, prevalence=prevalence, beta=beta).drop("threshold")
     if not isinstance(prevalence, str):
         return projected
@@ -104,7 +104,7 @@ def _project(frame: pl.DataFrame, metrics: Metrics, prevalence: Prevalences, bet
 
 
 def moments(values: Floats) -> tuple[Rows, Floats, Floats]:
-    """Return how many values along the last axis are defined, their mean and their squared deviations."""
+    """Return the number of defined values along the last axis, their mean and sum of squared deviations."""
     n = (~np.isnan(values)).sum(axis=2)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.nansum(values, axis=2) / n
@@ -114,7 +114,8 @@ def moments(values: Floats) -> tuple[Rows, Floats, Floats]:
 def t_test(differences: Floats, ratio: float) -> Floats:
     """Return two-sided p-values of the means along the last axis; NaN marks a missing fold.
 
-    With *ratio* test rows per training row, 1 + 1/ratio folds have all rows of a log, and more add none.
+    With *ratio* test rows per training row, 1 + 1/ratio folds contain all rows of a log; more folds do not
+    add degrees of freedom.
     """
     from scipy.special import stdtr  # noqa: PLC0415  (what does not need it does not wait for it)
 
@@ -127,7 +128,7 @@ def t_test(differences: Floats, ratio: float) -> Floats:
 
 
 def bootstrap_test(differences: Floats, logs: Resampling) -> Floats:
-    """Return two-sided p-values of the means over resampled folds, the same ones for all models."""
+    """Return two-sided bootstrap p-values of mean differences; all models get the same resampled folds."""
     cases, models, folds = differences.shape
     times = times_drawn(logs.seed, {}, folds, logs.repeats)
     p_value = np.ones((cases, models))
@@ -141,10 +142,10 @@ def bootstrap_test(differences: Floats, logs: Resampling) -> Floats:
 
 
 def without_spread(differences: Floats, values: Floats) -> tuple[Flags, Flags]:
-    """Return whether all differences are 0, and whether they are one other number, but for rounding."""
+    """Return masks of differences that are all 0, and that are all equal but not 0, up to rounding."""
     finite = np.isfinite(differences)
     scale = np.where(np.isfinite(values), np.abs(values), 0).max(axis=2, initial=0)
-    # Both models of a difference have values; the largest of any model is an upper bound of their size.
+    # The largest value of any model bounds the size of both models of a difference.
     rounding = _ROUNDING * scale.max(axis=1, initial=0)[:, None]
     highest = np.where(finite, differences, -np.inf).max(axis=2, initial=-np.inf)
     lowest = np.where(finite, differences, np.inf).min(axis=2, initial=np.inf)

@@ -1,4 +1,4 @@
-"""Rates of folds -> their means, and which models are not significantly worse than the best."""
+"""Rates of folds -> mean metrics, and tests of which models are significantly worse than the best."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -19,9 +19,9 @@ from nci_frames.schemas import FOLD_COMPARISONS, FOLD_SUMMARIES, beside, checked
 
 Test = Literal["paired_t", "corrected_t", "bootstrap"]
 Correction = Literal["none", "holm"]
-#: With fewer folds a bootstrap of their differences finds too many.
+#: With fewer folds the bootstrap has too many false findings.
 _LEAST_FOR_BOOTSTRAP = 10
-#: One key with ten values may be ten folds or five folds, twice; the latter needs the larger correction.
+#: A single key with ten values may mean ten folds, or two repeats of five; the latter needs more correction.
 _MOST_ASSUMED = 5
 
 
@@ -41,8 +41,7 @@ def summarise_folds(
     Parameters
     ----------
     rates
-        A rates frame with one operating point for each model, fold and further keys. The thresholds may
-        differ.
+        A rates frame with one operating point per model, fold and other keys. Thresholds may differ.
     metrics
         Names or aliases of metrics, or called metrics.
     prevalence
@@ -50,9 +49,9 @@ def summarise_folds(
     beta
         Weights of recall, each in [0, inf], for the metrics that have one.
     over
-        The key or keys that identify the folds.
+        Key or keys that identify the folds.
     ddof
-        The squared deviations are divided by the number of folds minus *ddof*: 1 or 0.
+        Delta degrees of freedom of ``std``, 1 or 0: the divisor is the number of folds minus *ddof*.
 
     Returns
     -------
@@ -73,9 +72,9 @@ def summarise_folds(
 
     Notes
     -----
-    Every fold has the same weight, however many rows it has. The pooled value weighs rows instead, and at
-    "observed" it belongs to the prevalence of all rows. For a metric that is not linear in the counts, such
-    as F-beta, the two differ even if all folds have one size.
+    In the mean, every fold has the same weight, whatever its number of rows. The pooled value weights rows
+    equally; at "observed" it refers to the prevalence of all rows. For metrics that are not linear in the
+    counts, such as F-beta, the two differ even if all folds have the same size.
 
     References
     ----------
@@ -123,8 +122,7 @@ def compare_folds(
     Parameters
     ----------
     rates
-        A rates frame with one operating point for each model, fold and further keys. All models are
-        measured on the same folds.
+        A rates frame with one operating point per model, fold and other keys. All models have the same folds.
     metric
         Name or alias of a metric, or a called metric.
     beta
@@ -132,23 +130,22 @@ def compare_folds(
     prevalence
         P(y=1), each in [0, 1]; or "observed": each fold's own.
     over
-        The key or keys that identify the folds.
+        Key or keys that identify the folds.
     ddof
-        For the column ``std``: 1, or 0 as in the F-beta plot. The t-tests always use 1.
+        Delta degrees of freedom of ``std``: 1, or 0 as in the F-beta plot. The t-tests always use 1.
     test
-        "corrected_t": Nadeau and Bengio's paired t-test, two-sided, for folds that share training rows, as in
-        a cross-validation. "paired_t": Student's, as in the F-beta plot; for folds that share rows it finds
-        far too many differences. "bootstrap": resamples the folds' differences; it needs ten folds or more.
+        "corrected_t": Nadeau and Bengio's two-sided paired t-test, for folds that share training rows, as in
+        a cross-validation. "paired_t": Student's, as in the F-beta plot; it finds far too many differences if
+        folds share rows. "bootstrap": resamples the differences of folds; needs ten folds or more.
     test_train_ratio
-        Test rows per training row of a fold, for "corrected_t" only. None stands for 1/(k-1). If there are
-        several keys (repeats first, then folds), k is the number of values of the last one within those of
-        the others. If there is one key, which may number the folds of several repeats, k is the number of
-        its values, but 5 at most.
+        Test rows per training row of a fold, > 0, for "corrected_t" only. The default is 1/(k-1). With
+        several keys (repeats first, then folds), k is the number of values of the last key within the others.
+        With one key, which may number the folds of several repeats, k is the number of its values, at most 5.
     correction
         "holm" corrects for the number of models compared with the best, at each prevalence and beta;
         or "none".
     level
-        A model is distinguishable if its p-value is below 1 - level.
+        Confidence, in (0, 1). A model is distinguishable if its p-value is below 1 - level.
     repeats
         Number of resampled sets of folds, 100 to 1,000,000; for "bootstrap" only.
     seed
@@ -177,16 +174,16 @@ def compare_folds(
     Notes
     -----
     With d the differences from the best in the n folds that define both, and s their standard deviation (ddof
-    1), t = mean(d) / (s·sqrt(1/n + r)), where r is 0, or the test-train ratio in the corrected test; it has
-    n-1 degrees of freedom. There n is 1 + 1/r at most, the folds of one repeat: the repeats of a
+    1), t = mean(d) / (s·sqrt(1/n + r)) with n-1 degrees of freedom; r is 0, or the test-train ratio in the
+    corrected test. There n is at most 1 + 1/r, the folds of one repeat, since further repeats of a
     cross-validation test the same rows again (Bouckaert). If all differences are 0, the p-value is 1. If they
-    are equal, but not 0, nothing is known of their spread, and there is no test; differences within rounding
-    are equal. The p-value is corrected neither for the choice of the best on the same folds nor for the
-    number of prevalences and betas.
+    are equal but not 0, up to rounding, their spread is unknown and there is no test. The p-value is not
+    corrected for the choice of the best on the same folds, nor for the number of prevalences and betas.
 
-    No test can know from one log how much another set of training rows would change the models. It speaks of
-    these models on this training data: two linear discriminants with equally good features were told apart by
-    F1 in 2 % of simulated logs, and in 15 % where F1 depends most on the training rows (docs/honesty.md).
+    No test can tell from one log how much other training rows would change the models. The result holds for
+    these models on this training data: two linear discriminants with equally good features differed
+    significantly in F1 in 2 % of simulated logs, and in 15 % where F1 depends most on the training rows
+    (docs/honesty.md).
 
     References
     ----------
@@ -263,7 +260,7 @@ def _check_ratio(test: Test, ratio: float | None) -> None:
 
 
 def _ratio(values: FoldValues) -> float:
-    """Return the test rows per training row of a k-fold cross-validation, of which there may be repeats."""
+    """Return the test rows per training row of a k-fold cross-validation, possibly repeated."""
     folds = values.folds
     if folds.width > 1:
         *repeats, _ = folds.columns

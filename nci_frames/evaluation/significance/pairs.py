@@ -1,4 +1,4 @@
-"""Joint counts -> how two models differ on the same units, at any prevalence."""
+"""Joint counts -> the difference of two models on the same units, at any prevalence."""
 
 import numpy as np
 import polars as pl
@@ -28,8 +28,8 @@ def compare_pairs(
 ) -> pl.DataFrame:
     """Compare two models on the units that both scored: the difference of a metric, its interval, a test.
 
-    Both models met the same units, so most of what makes one log differ from another affects both alike.
-    This comparison sees much smaller differences than two separate intervals do.
+    Both models scored the same units, so most variation between logs affects both alike. This paired
+    comparison detects much smaller differences than two separate intervals.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ def compare_pairs(
     level
         Confidence level of the interval, in (0, 1).
     repeats
-        Number of draws behind the interval, at least 100.
+        Number of draws for the interval, 100 to 1,000,000.
     seed
-        Fixes the draws.
+        Seed of the draws.
 
     Returns
     -------
@@ -61,18 +61,17 @@ def compare_pairs(
     ParameterError
         If an option is out of range.
     UnknownMetricError
-        If there is no such metric.
+        If the metric is unknown.
     SchemaError
         If *pairs* is not a pairs frame.
 
     Notes
     -----
-    The four cells of each class are multinomial. The interval holds the middle share *level* of the metric's
-    difference over draws from their posterior with Jeffreys' prior; docs/uncertainty.md gives its simulated
-    coverage. The p-value is McNemar's mid-p for a metric of one rate alone; for precision that of the
-    weighted generalised score (Kosinski), with the units of each class weighted to the prevalence; for other
-    metrics it is twice the share of draws on the other side of 0. P-values are not corrected for the number
-    of pairs.
+    The four cells of each class are multinomial. The interval has the central share *level* of the difference
+    over draws from their posterior with Jeffreys' prior; docs/uncertainty.md gives its simulated coverage.
+    The p-value is McNemar's mid-p for metrics of a single rate; for precision, that of the weighted
+    generalised score (Kosinski), with the units of each class weighted to the prevalence; for other metrics,
+    twice the share of draws on the other side of 0. P-values are not corrected for the number of pairs.
 
     References
     ----------
@@ -104,7 +103,7 @@ def compare_pairs(
         rng = stream(logs.seed, group.row(0, named=True))
         classes = row.select(names).to_numpy().astype(np.float64).reshape(2, 4)
         shares = [_drawn(cells, logs.repeats, rng) for cells in classes]
-        # Of each model.
+        # Model a flags the cells "both" and "a", model b "both" and "b".
         (cases, a), (_, b) = (
             _values([share[:, [0, own]].sum(axis=1) for share in shares], classes, metric, prevalence, beta)
             for own in (1, 2)
@@ -116,7 +115,7 @@ def compare_pairs(
 
 
 def _drawn(cells: Floats, repeats: int, rng: np.random.Generator) -> Floats:
-    """Return the shares of the cells of a class: those of the log itself first, then the draws."""
+    """Return the shares of the cells of a class: in the log itself first, then in the draws."""
     draws = rng.dirichlet(cells + _PRIOR, repeats)
     with np.errstate(invalid="ignore"):
         return np.vstack([cells / cells.sum(), draws])
@@ -146,7 +145,7 @@ def _compared(cases: pl.DataFrame, a: Floats, b: Floats, classes: Floats, tails:
 def _values(
     rates_of: list[Floats], classes: Floats, metric: str | pl.Expr, prevalence: Prevalences, beta: Betas
 ) -> tuple[pl.DataFrame, Floats]:
-    """Return the cases, and the metric at each pair of rates, of shape (rates, cases)."""
+    """Return the cases, and the metric at each draw of TPR and FPR, of shape (draws, cases)."""
     (tpr, fpr), sizes = rates_of, classes.sum(axis=1)
     rates = pl.DataFrame({"model": "", "draw": np.arange(len(tpr)), "tpr": tpr, "fpr": fpr}).with_columns(
         pl.col("tpr", "fpr").fill_nan(None),
@@ -173,7 +172,7 @@ def _p_values(difference: Floats, cases: pl.DataFrame, positives: Floats, negati
 
 
 def _mcnemar(one: float, other: float) -> float:
-    """Return McNemar's mid-p value of the units that only one of two models flags."""
+    """Return McNemar's mid-p value from the numbers of units flagged by one model only."""
     from scipy.stats import binom  # noqa: PLC0415  (what does not need it does not wait for it)
 
     fewer, units = min(one, other), one + other
@@ -183,9 +182,9 @@ def _mcnemar(one: float, other: float) -> float:
 
 
 def _weighted_score(positives: Floats, negatives: Floats, eta: float) -> float:
-    """Return the p-value of Kosinski's score for equal precision, its classes weighted to the prevalence.
+    """Return the p-value of Kosinski's score for equal precision, with classes weighted to a prevalence.
 
-    At the prevalence of the units every weight is 1, and the statistic is the published one.
+    At the observed prevalence all weights are 1, and the statistic is the published one.
     """
     from scipy.stats import chi2  # noqa: PLC0415  (as above)
 

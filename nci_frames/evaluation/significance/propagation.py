@@ -1,4 +1,4 @@
-"""Rates with so many trials each -> bounds of any function of them, and whether it differs from 0."""
+"""Independent rates with their trials -> bounds of any function of them, and tests of whether it is 0."""
 
 from collections.abc import Callable
 
@@ -8,16 +8,16 @@ from nci_frames.base.normal import two_sided_p_values
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.rates.intervals import exact_bounds, wilson_bounds
 
-#: Takes rates of shape (rates, cases), and returns a value of each case; NaN is undefined.
+#: Takes rates of shape (rates, cases), and returns a value for each case; NaN means undefined.
 Function = Callable[[Floats], Floats]
 
 #: Takes rates, trials and normal quantiles, and returns lower and upper bounds.
 Bounds = Callable[[Floats, Floats, float | Floats], tuple[Floats, Floats]]
 
-#: A normal variable is never farther from 0 than this, as a p-value of 1e-300 would be.
+#: Largest normal quantile in the search; its p-value is about 1e-300.
 _FARTHEST = 37.0
 _STEPS = 40
-#: Larger p-values are no findings, whichever way they are computed.
+#: Larger p-values are no findings, by Wilson or by Clopper-Pearson bounds.
 _SMALL = 0.1
 
 
@@ -26,9 +26,8 @@ def propagated(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the values of a function of independent rates, and their lower and upper bounds.
 
-    Each rate is moved to its bounds while the others stay; the changes that this makes downwards are
-    added as squares, and likewise those upwards. Where a moved rate makes the function undefined, that move
-    changes nothing.
+    Each rate is moved to its bounds while the others stay fixed. Downward changes of the function are added
+    as squares, and so are upward changes. Moves that make the function undefined are ignored.
 
     Parameters
     ----------
@@ -37,9 +36,9 @@ def propagated(
     rates, trials
         Of shape (rates, cases).
     z
-        The normal quantile of the confidence, one or one of each case.
+        Normal quantile of the confidence: one, or one per case.
     bounds
-        Those of each rate.
+        Computes the bounds of each rate.
 
     References
     ----------
@@ -57,9 +56,9 @@ def propagated(
 
 
 def changes_of(value: Floats, moved: Floats) -> tuple[Floats, Floats]:
-    """Return how far a value falls, and how far it rises; where a moved one is undefined it does not move.
+    """Return the largest decrease and the largest increase of a value over moves, the first axis of *moved*.
 
-    The first axis of *moved* are the moves that are compared.
+    Undefined moved values are ignored.
     """
     with np.errstate(invalid="ignore"):
         changes = np.nan_to_num(moved - value, nan=0.0, posinf=np.inf, neginf=-np.inf)
@@ -67,10 +66,10 @@ def changes_of(value: Floats, moved: Floats) -> tuple[Floats, Floats]:
 
 
 def p_values(function: Function, rates: Floats, trials: Floats) -> Floats:
-    """Return 1 minus the highest confidence at which the bounds of ``propagated`` exclude 0.
+    """Return p-values: 1 minus the highest confidence at which the bounds of ``propagated`` exclude 0.
 
-    Of small ones the bounds are those that Clopper and Pearson's move the rates to: far from a rate of few
-    hits, as the worst of many cases is, Wilson's are much too near. NaN where the function is undefined.
+    P-values below 0.1 use Clopper-Pearson bounds: for a rate of few hits, as in the worst of many cases,
+    Wilson bounds are much too narrow at high confidence. P-values are NaN where the function is undefined.
     """
     found = _excluded(function, rates, trials, wilson_bounds)
     small = found < _SMALL

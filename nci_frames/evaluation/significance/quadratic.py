@@ -5,17 +5,18 @@ import numpy as np
 from nci_frames.base.typing import Floats
 
 _STEPS = 60
-#: Of the largest weight: smaller ones are rounding of an eigenvalue that is 0.
+#: Weights smaller than this share of the largest are eigenvalues of 0, up to rounding.
 _ROUNDING = 1e-12
-#: So near to the mean the approximation divides 0 by 0; its limit is within 1e-4 of it.
+#: Within this many standard deviations of the mean, where the approximation is 0/0, its limit is used; the
+#: error is below 1e-4.
 _NEAR = 1e-3
 
 
 def exceedance(value: float, weights: Floats, freedom: float = 1.0) -> float:
-    """Return the probability that a sum of weights times chi-square variables is above a value.
+    """Return the probability that a weighted sum of chi-square variables exceeds a value.
 
-    By the saddlepoint approximation, whose relative error is a few percent far into the tail. Each weight
-    belongs to a chi-square variable with the given degrees of freedom; if all are equal, it is exact.
+    It is computed by the saddlepoint approximation, with a relative error of a few percent far into the tail;
+    exactly if all weights are equal. *freedom* is the degrees of freedom of each chi-square variable.
 
     References
     ----------
@@ -31,7 +32,10 @@ def exceedance(value: float, weights: Floats, freedom: float = 1.0) -> float:
 
 
 def bridge_weights(below: Floats, weight: Floats) -> Floats:
-    """Return the weights of the squares of a Brownian bridge at shares *below*, which weigh so much."""
+    """Return the weights of the sum of squares of a Brownian bridge, as a sum of chi-square variables.
+
+    The bridge is taken at the shares *below*; *weight* is the weight of each square.
+    """
     scale = np.sqrt(weight)
     covariance = np.minimum(below[:, None], below) - below[:, None] * below
     return np.asarray(np.linalg.eigvalsh(covariance * scale[:, None] * scale), np.float64)
@@ -40,8 +44,8 @@ def bridge_weights(below: Floats, weight: Floats) -> Floats:
 def exceedances(values: Floats, weights: Floats, freedom: float = 1.0, known: float = np.inf) -> Floats:
     """Return the probability of ``exceedance`` for each of several values.
 
-    If the scale of the weights is an estimate with *known* degrees of freedom, each value stands for itself
-    times a chi-square variable over them, as in an F distribution.
+    If the scale of the weights is estimated with *known* degrees of freedom, each value is multiplied by a
+    chi-square variable over these degrees of freedom, as in an F distribution.
     """
     from scipy.special import chdtrc, fdtrc, ndtr  # noqa: PLC0415  (what does not need it does not wait for it)
 

@@ -1,4 +1,4 @@
-"""Counts of segments -> which segments have other score distributions than the rest."""
+"""Counts of segments -> tests of which segments have other score distributions than the rest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,22 +15,22 @@ from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.quadratic import bridge_weights, exceedances
 from nci_frames.evaluation.significance.shift import LEAST_ROWS, joined_cells
 
-#: The rest is found in so many rounds at most, of each kind.
+#: Largest number of rounds to find the rest, of each kind.
 _ROUNDS = 50
-#: A cell has so many rows of a segment on average, or the segment is compared at fewer borders.
+#: Least mean number of rows of a segment per cell; smaller segments are compared at fewer borders.
 _ROWS_OF_CELL = 5
-#: Cells are not quite equal: so much of that must be expected on either side of a border.
+#: Cells are not quite equal: share of *_ROWS_OF_CELL* that must be expected on either side of a border.
 _NEARLY = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class AgainstRest:
-    """One test of each segment against its rest, and how its scores differ from those of the rest."""
+    """A test of each segment against its rest, with the difference of their scores."""
 
     classes: Sequence["_ClassRows"]
-    #: Whether a segment belongs to the rest of the others.
+    #: Whether a segment belongs to the rest of other segments.
     ordinary: Flags
-    #: The class that differs most: whether it is the positives.
+    #: Whether the class that differs most is the positives.
     positives: Flags
     statistic: Floats
     p_value: Floats
@@ -38,11 +38,11 @@ class AgainstRest:
 
     @classmethod
     def of(cls, classes: Sequence["_ClassRows"], ordinary: Flags, tested: Flags) -> Self:
-        """Test the rows of both classes, negatives first."""
+        """Test each segment by the rows of both classes, negatives first in *classes*."""
         statistics, p_values = zip(*(rows.tests(ordinary, tested) for rows in classes), strict=True)
         first = np.argmin(np.nan_to_num(np.stack(p_values), nan=2.0), axis=0)
         least = np.choose(first, p_values)
-        # Of two independent p-values the smaller one.
+        # p-value of the smaller of two independent p-values.
         both = ~np.isnan(p_values[0]) & ~np.isnan(p_values[1])
         p_value = np.where(both, least * (2 - least), least)
         adjusted = benjamini_hochberg(p_value)
@@ -50,7 +50,7 @@ class AgainstRest:
 
     @property
     def effect(self) -> Floats:
-        """The largest distance between the shares of scores >= a threshold, in that class; or NaN."""
+        """Largest distance of the shares of scores >= a threshold, in the class that differs most; or NaN."""
         effects = np.choose(self.positives, [rows.effects(self.ordinary) for rows in self.classes])
         return np.where(np.isnan(self.p_value), np.nan, effects)
 
@@ -60,24 +60,24 @@ def compare_with_rest(
 ) -> AgainstRest:
     """Test each segment against the rest, separately for positives and negatives.
 
-    The rest are all other segments but for those that differ themselves: else one of them would make the
-    others differ from a rest that contains it. They are taken out in rounds, in each the half of the findings
-    that differ most, until there is no finding among those that remain, or half of the tested segments are
-    left. Then all without a finding are the rest, until that changes nothing. Segments that are not tested
-    are part of it, but too small to be all of it.
+    The rest consists of all other segments without significant differences; otherwise one outlier would make
+    the others differ from a rest that contains it. Outliers are removed in rounds: in each, the half of the
+    findings that differ most, until there are no findings among the remaining segments, or half of the tested
+    segments are left. Then the rest is set to all segments without a finding, until it does not change.
+    Segments that are not tested always belong to it.
 
     Parameters
     ----------
     segments
         The rows of each segment.
     pooled
-        Those of all segments.
+        The rows of all segments together.
     tested
         Whether each segment is tested.
     effects
-        The design effects of positives and of negatives in each segment; 1 for independent rows.
+        Design effects of positives and of negatives in each segment; 1 for independent rows.
     level
-        One minus the expected share of false findings.
+        1 minus the expected share of false findings.
     """
     classes = [_ClassRows.of(segments, pooled, of_class, effects[of_class]) for of_class in (1, 0)]
     ordinary = np.ones(len(tested), np.bool_)
@@ -88,11 +88,11 @@ def compare_with_rest(
         room = most_out - int((~ordinary).sum())
         if not len(findings) or not room:
             break
-        # Of p-values that are all 0 the larger statistic is further out.
+        # Order by p-value, then by statistic, since several p-values may be 0.
         order = np.lexsort((-found.statistic[findings], found.p_value[findings]))
         ordinary[findings[order[: min(-(-len(findings) // 2), room)]]] = False
         found = AgainstRest.of(classes, ordinary, tested)
-    # A large segment may have been taken out only because the rest was not clean yet.
+    # A large segment may have been removed only because the rest still contained outliers.
     for _ in range(_ROUNDS):
         again = ~(found.adjusted < 1 - level)
         if (~again).sum() > most_out or (again == ordinary).all():
@@ -107,22 +107,22 @@ class _ClassRows:
 
     def __init__(self, by_cell: Floats, effects: Floats, by_bucket: Sequence[Any], *, weighted: bool) -> None:
         self.rows, self.weighted = by_cell.sum(axis=1), weighted
-        #: So many times the variance of a share is that of one independent row, times the square of the rows.
+        #: Variance of the count of each segment, relative to that of a single independent row.
         self.spread = self.rows * effects
         self.worth = self.rows / effects
         self.reached = by_cell.cumsum(axis=1)
-        #: Sparse, of shape (buckets, cells), for each segment; nothing where rows are independent.
+        #: Sparse arrays of shape (buckets, cells), one per segment; empty if rows are independent.
         self.by_bucket = by_bucket
         whole = self.reached.sum(axis=0)
         below = whole[:-1] / max(whole[-1], 1)
-        # Borders that a segment is compared at: fewer of them if it has few rows, whose cells would be empty.
+        # A segment with few rows is compared at fewer borders, so that its cells are not empty.
         borders = len(below)
         coarsest = max(int(np.log2(max(borders, 1))) - 1, 0)
         wanted = np.maximum(self.worth / _ROWS_OF_CELL, 1)
         steps = np.clip(np.ceil(np.log2((borders + 1) / wanted)), 0, coarsest).astype(np.int64)
         with np.errstate(divide="ignore"):
             least = _NEARLY * _ROWS_OF_CELL / self.worth
-        # Of ties and thresholds the cells may be small: beyond a border with few rows one more is "much".
+        # Ties and thresholds can make cells small: beyond a border with few rows, one more row seems much.
         kept = (np.minimum(below, 1 - below) >= least[:, None]).sum(axis=1)
         self.levels = []
         for step, borders in np.unique(np.stack([steps, kept]), axis=1).T.tolist():
@@ -131,7 +131,7 @@ class _ClassRows:
 
     @classmethod
     def of(cls, members: Members, pooled: Histogram, of_class: int, effects: Floats) -> Self:
-        """Read the positives (0) or the negatives (1); *pooled* has those of all segments."""
+        """Return the positives (0) or the negatives (1); *pooled* has all segments together."""
         cell = joined_cells(pooled.classes[of_class])
         # Lowest scores first.
         cell = cell.max(initial=0) - cell
@@ -140,7 +140,7 @@ class _ClassRows:
 
     @staticmethod
     def _weights(below: Floats, step: int, least: float) -> Floats:
-        """Return the weight of each border: of each *step*-th with the *least* share on either side."""
+        """Return border weights; 0 except for every *step*-th with the *least* share on either side."""
         weights = np.zeros(len(below))
         kept = np.arange(step - 1, len(below), step)
         kept = kept[np.minimum(below, 1 - below)[kept] >= least]
@@ -150,7 +150,7 @@ class _ClassRows:
         return weights
 
     def _compared(self, ordinary: Flags) -> tuple[Floats, Floats]:
-        """Return how far the shares of each segment are from those of its rest, and what that is worth."""
+        """Return the distances of the shares of each segment from its rest, and the rest's effective rows."""
         rest = self.reached[ordinary].sum(axis=0) - np.where(ordinary[:, None], self.reached, 0.0)
         size = rest[:, -1]
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -175,8 +175,8 @@ class _ClassRows:
     def _by_rows(
         self, here: Rows, apart: Floats, size: Floats, weight: Floats, ordinary: Flags
     ) -> tuple[Floats, Floats]:
-        """Return Anderson and Darling's statistic of the segments *here*, for independent rows."""
-        # Without a difference, each segment is drawn from the scores of the rest.
+        """Return the Anderson-Darling statistic and p-value of the segments *here*, for independent rows."""
+        # Under the null hypothesis, each segment is a sample of the scores of the rest.
         reached = self.reached[ordinary].sum(axis=0)
         below = reached[:-1] / max(reached[-1], 1)
         used = np.flatnonzero(weight)
@@ -186,7 +186,7 @@ class _ClassRows:
         return statistic, exceedances(statistic, weights)
 
     def _by_units(self, here: Rows, apart: Floats, weight: Floats, ordinary: Flags) -> tuple[Floats, Floats]:
-        """Return the same over its mean, as the buckets of units tell it, which has an F distribution."""
+        """Return the statistic over its mean from the buckets of units, and the p-value of an F-like law."""
         used = np.flatnonzero(weight)
         together = sum(rows for rows, some in zip(self.by_bucket, ordinary, strict=True) if some).toarray()
         found = np.full((2, len(here)), np.nan)
@@ -200,7 +200,7 @@ class _ClassRows:
                 as_rest = moved[1] * np.sqrt(weight[used] * (1 + sides[1].sum() / own.sum()))
                 spread = max(spread, as_rest, key=np.linalg.norm)
             product = spread @ spread.T if len(spread) < len(used) else spread.T @ spread
-            # The buckets know the variance as well as so many of equal size do.
+            # Degrees of freedom of the variance: the effective number of buckets minus one.
             shares = sum((rows.sum(axis=1) / rows.sum()) ** 2 for rows in sides)
             known = np.maximum(even_buckets(np.asarray(shares)) - 1, 1.0)
             mean, distance = np.trace(product), apart[place] ** 2 @ weight
@@ -220,7 +220,7 @@ class _ClassRows:
 
 
 def _moved(rows: Floats, used: Rows) -> Floats:
-    """Return by how much each bucket moves the shares of a class below the borders *used*."""
+    """Return the contribution of each bucket to the shares of a class below the borders *used*."""
     of_bucket = rows.sum(axis=1)
     reached = rows.cumsum(axis=1)[:, used]
     apart = reached - of_bucket[:, None] * (reached.sum(axis=0) / of_bucket.sum())

@@ -1,4 +1,4 @@
-"""Counts by segment -> in which segments a model is worse than elsewhere, and why."""
+"""Counts by segment -> the segments in which a model is worse than in the rest, and why."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -59,42 +59,41 @@ def rank_segments(
     units: str | None = None,
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """Rank segments by how much worse a model is there than in the rest, and say why it differs.
+    """Rank segments by how much worse a model is there than in the rest, with the causes.
 
-    A metric is low in a segment because positives are rare there, or because the model separates them less
-    well, or by chance. The table tells which, for every segment at once.
+    A metric is low in a segment because positives are rare, because the model separates the classes less
+    well, or by chance. The table tells these apart for all segments at once.
 
     Parameters
     ----------
     counts
-        A counts frame of whole rows. Keys besides *segments* are pooled.
+        A counts frame of whole rows. Keys other than *segments* and *units* are pooled.
     segments
-        The key or keys that split the rows, e.g. ["country", "tier"].
+        Key or keys that define the segments, e.g. ["country", "tier"].
     threshold
-        The decision threshold of all models, or of each: {"model": threshold}.
+        Decision threshold of all models, or one per model: {"model": threshold}.
     metric
         Name or alias of a metric of operating points, or a called metric.
     prevalence
-        The common P(y=1), in [0, 1], at which segments and models are compared; "observed": that of all rows.
+        Common P(y=1), in [0, 1], at which segments and models are compared; "observed": that of all rows.
     beta
         Weight of recall in [0, inf], if the metric has one.
     model
-        The model to look at; None takes the best one of all segments together.
+        The model to examine; by default the best model over all segments.
     min_positives
-        Segments with fewer positives, at least 1, are listed last, without numbers; with *units*, and where
-        weights differ within a class, those whose positives are worth fewer independent ones.
+        Least number of positives of a segment, at least 1; segments with fewer are listed last, without
+        numbers. With *units*, or if weights differ within a class, effective numbers count.
     units
-        None takes the rows as independent. A key, such as the ``bucket`` of ``unit_buckets``, takes its
-        values as independent instead, at least 20 of them: intervals, tests and *min_positives* then count
-        whole units.
+        None takes rows as independent. A key with at least 20 values, such as the ``bucket`` of
+        ``unit_buckets``, takes its values as independent instead, for intervals, tests and *min_positives*.
     level
-        Confidence of each interval, in (0, 1); of the findings in the table, a share of 1 - level at most is
-        false on average.
+        Confidence of each interval, in (0, 1). The expected share of false findings in the table is at most
+        1 - level.
 
     Returns
     -------
-    A row per segment. First those where the rates make the metric significantly worse, the largest part
-    first, then the others from the worst part to the best, then those with fewer than *min_positives*
+    A row per segment: first segments where the rates make the metric significantly worse, by size of this
+    part; then the others, from the worst part to the best; then segments with fewer than *min_positives*
     positives:
 
     %(columns of segment ranks)s
@@ -105,34 +104,34 @@ def rank_segments(
     ------
     ParameterError
         If there is only one segment, a number is out of range, a threshold was not counted, the metric cannot
-        be ranked, there is no such model, counts are sums of weights, or there are too few values of *units*.
+        be ranked, the model is unknown, counts are sums of weights, or *units* has too few values.
     UnknownMetricError
-        If *metric* is neither a metric nor an alias.
+        If *metric* is unknown.
     SchemaError
         If *counts* is not a counts frame, or lacks a key of *segments* or *units*.
 
     Notes
     -----
-    The rest of a segment are all other segments but for those that are ``shifted``: otherwise a few bad
-    segments would make each good one differ from a rest that contains them. Of those with *min_positives*, at
-    most half are left out of it. The test of the scores is that of Anderson and Darling for two samples, with
-    at most 64 cells of scores; a border counts where about five rows of the segment are expected on either
-    side. The smaller p-value of the two classes is adjusted for being the smaller of two.
+    The rest of a segment is all other segments except those that are ``shifted``: otherwise a few bad
+    segments would make each good one differ from a rest that contains them. At most half of the segments with
+    *min_positives* are excluded. Scores are tested by the two-sample Anderson-Darling test, with at most 64
+    cells of scores; a border counts if about five rows of the segment are expected on either side. The
+    smaller p-value of the two classes is adjusted for the choice of the smaller.
 
-    The parts of the difference are those of ``decompose_difference``. Bounds come from Wilson's of TPR, FPR
-    and prevalence, of the segment and of the rest, each moved alone and the changes added as squares; the
-    p-value is 1 minus the highest confidence at which the bounds exclude 0; one below 0.1 is that of bounds
-    from Clopper and Pearson's intervals, which also hold at the confidence that the worst of many segments
-    needs. Intervals hold for one segment each, not for all together.
+    The parts of the difference are those of ``decompose_difference``. Bounds come from Wilson's bounds of
+    TPR, FPR and prevalence, in the segment and in the rest: each is moved alone, and the changes are added as
+    squares. The p-value is 1 minus the highest confidence at which the bounds exclude 0. If it is below 0.1,
+    it is computed from Clopper-Pearson bounds, which also hold at the confidence needed for the worst of many
+    segments. Intervals hold for each segment, not for all together.
 
     With *units*, rows are divided by their design effect, as in ``compute_rates(units=...)``: that of each
-    rate at the operating point for the bounds, of all thresholds together for *min_positives*. These bounds
-    take a segment and its rest as independent, also where a unit has rows in both. The test of the scores
-    does not: it compares the statistic with the distribution that the buckets tell (Rao and Scott's
-    correction of second order), and allows for what few buckets know of it, as an F test does.
+    rate at the operating point for the bounds, that of all thresholds together for *min_positives*. These
+    bounds take a segment and its rest as independent, even if a unit has rows in both. The test of the scores
+    does not: it uses the distribution of the statistic over buckets (Rao and Scott's second-order
+    correction), and allows for few buckets, as an F test does.
 
-    Where rows of a class weigh differently, 128 random parts of the log, each with its share of the rows of
-    every weight, tell how it varies, as buckets of units do.
+    If weights differ within a class, the variance comes from 128 random parts of the log, each with its share
+    of the rows of every weight, as from buckets of units.
 
     References
     ----------
@@ -162,7 +161,7 @@ def rank_segments(
     sign = better_sign(called.metric)
     require_columns(called, {"tpr", "fpr", "prevalence", "beta"}, "segments")
     alike, of_classes = alike_counts(whole_counts(counts))
-    # Otherwise what is counted are weights.
+    # With different weights within a class, counts are weighted by stratum instead.
     weights = of_classes or (1.0, 1.0)
     by_unit, keys = _of_segments(alike, segments, units)
     frame = by_unit if units is None else pooled_counts(by_unit, over=units)
@@ -174,7 +173,7 @@ def rank_segments(
     champion, eta = _champion(points, called, model, prevalence, beta, weights)
     mine = pl.col("model").eq_missing(pl.lit(champion, pl.String))
     point = points.filter(mine).sort(keys)
-    # Of sorted counts these are some of the rows, which are not copied.
+    # A slice of sorted counts, without a copy.
     of_model = rows_where(frame, mine)
     worth = SegmentWorth.independent(len(point))
     by_buckets = None
@@ -211,7 +210,7 @@ def rank_segments(
 def _of_segments(
     counts: pl.DataFrame, segments: str | Sequence[str], units: str | None
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Return counts whose only keys are the segments, of which there must be two, and the units."""
+    """Return counts with only the keys of segments and units; there must be at least two segments."""
     keys = [segments] if isinstance(segments, str) else list(dict.fromkeys(segments))
     if not keys:
         raise ParameterError.out_of_range("segments", segments, "at least one key")
@@ -236,7 +235,7 @@ def _joined(
     columns: Mapping[str, NDArray[Any]],
     against: AgainstRest,
 ) -> pl.DataFrame:
-    """Put together what is known of each segment."""
+    """Join the columns of each segment."""
     group = ["model", *keys]
     found = {
         **columns,
@@ -265,7 +264,7 @@ def _require_counted(points: pl.DataFrame) -> None:
 
 
 def _observed(weights: tuple[float, float]) -> pl.Expr:
-    """Return the share of positives, of which a row weighs so much, and a negative; null without rows."""
+    """Return the weighted share of positives, with one weight per class; null without rows."""
     both = zip(("positives", "negatives"), weights, strict=True)
     positives, negatives = (pl.col(name) * weight for name, weight in both)
     return (positives / (positives + negatives)).fill_nan(None)
@@ -279,7 +278,7 @@ def _champion(
     beta: float,
     weights: tuple[float, float],
 ) -> tuple[str | None, float]:
-    """Return the model asked for, or the best one of all segments together; and the common prevalence."""
+    """Return the requested model, or the best over all segments, and the common prevalence."""
     together = compute_rates(add_cells(points, ["model"], pl.col("threshold").first()))
     etas = prevalence_values(prevalence)
     eta = together.sum().select(_observed(weights).fill_null(0.5)).item() if etas is None else etas[0]
@@ -296,7 +295,7 @@ _NUMBERS = [column.name for column in SEGMENT_RANKS.columns if column.numeric an
 
 
 def _withheld(table: pl.DataFrame, few_positives: str, level: float) -> pl.DataFrame:
-    """Take away the numbers of segments with too few rows, and decide for the others."""
+    """Remove the numbers of segments with too few rows, and add the decisions for the others."""
     few = first_reason((~pl.col("__enough"), few_positives), (pl.col("negatives") == 0, "no negatives"))
     numbers = table.with_columns(pl.when("__known").then(name).alias(name) for name in _NUMBERS)
     return numbers.with_columns(
@@ -309,7 +308,7 @@ def _withheld(table: pl.DataFrame, few_positives: str, level: float) -> pl.DataF
 
 
 def _ordered(table: pl.DataFrame, sign: int, keys: Sequence[str]) -> pl.DataFrame:
-    """Sort the segments: the worst first."""
+    """Sort the segments, the worst first."""
     better = sign * pl.col("due_to_rates")
     place = (
         pl.when(~pl.col("__known"))

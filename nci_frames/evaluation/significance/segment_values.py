@@ -1,4 +1,4 @@
-"""Operating points of segments -> values there and in the rest, why they differ, and how sure that is."""
+"""Operating points of segments -> values there and in the rest, the causes of differences, and bounds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,34 +21,34 @@ from nci_frames.schemas import CELLS, RATES, WEIGHT, beside, has_strata
 
 @dataclass(frozen=True, slots=True)
 class SegmentWorth:
-    """Design effects of the segments of one model: by how many its rows, or their weights, are divided."""
+    """Design effects of the segments of one model, by which rows (or weights) are divided."""
 
-    #: Of positives and negatives over all thresholds together, and of all rows: of shape (3, segments).
+    #: Design effects of positives and negatives over all thresholds, and of all rows; of shape (3, segments).
     of_class: Floats
-    #: The least effects of TPR, FPR and prevalence: of shape (3, segments).
+    #: Least design effects of TPR, FPR and prevalence; of shape (3, segments).
     least: Floats
-    #: tp, fp, fn, tn at the operating point, of shape (4, segments, buckets); None takes rows as independent.
+    #: tp, fp, fn, tn at the operating point, of shape (4, segments, buckets); None for independent rows.
     cells: Floats | None
-    #: The same as numbers of rows, of shape (4, segments).
+    #: The same as unweighted numbers of rows, of shape (4, segments).
     drawn: Floats
 
     @classmethod
     def independent(cls, segments: int) -> Self:
-        """Return that every row is worth one."""
+        """Return design effects of 1, for independent rows."""
         return cls(np.ones((3, segments)), np.ones((3, segments)), None, np.zeros((4, segments)))
 
     @classmethod
     def of(cls, point: pl.DataFrame, counts: pl.DataFrame, groups: Sequence[BucketCounts]) -> Self:
-        """Return what the rows of segments are worth.
+        """Return the design effects from the buckets of each segment.
 
         Parameters
         ----------
         point
             The operating point of one model in each segment.
         counts
-            Counts of this model by segments; of strata by weight, too.
+            Counts of this model by segment; for strata also by weight.
         groups
-            The rows of each segment by buckets.
+            The rows of each segment by bucket.
         """
         keys = ["model", *RATES.keys(point.columns)]
         worth = class_worth(counts, "", groups).select("positives_worth", "negatives_worth").to_numpy().T
@@ -56,7 +56,7 @@ class SegmentWorth:
         cells = np.stack([_at(group, threshold) for group, threshold in at], axis=1)
         even = np.array([group.even for group in groups]).T
         size = (cells[:2] + cells[2:]).sum(axis=2)
-        # What one of the rows weighs that know as much.
+        # Squared weights, as size times the weight of an effective row.
         squares = np.divide(size**2, even, out=np.zeros_like(size), where=even > 0)
         sizes, all_squares = (np.vstack([each, each.sum(axis=0)]) for each in (size, squares))
         of_class = np.divide(all_squares, sizes, out=np.ones_like(sizes), where=sizes > 0)
@@ -77,7 +77,7 @@ class SegmentWorth:
         return _effects(self.cells, self.drawn, self.of_class, self.least, level)
 
     def effects_of_rest(self, ordinary: Flags, level: float) -> Floats:
-        """Return those in the rest of each segment: the other ordinary segments together."""
+        """Return the design effects in the rest of each segment: the other ordinary segments together."""
         if self.cells is None:
             return self.of_class
         rows = (self.cells[:2] + self.cells[2:]).sum(axis=2)
@@ -117,13 +117,13 @@ def _effects(cells: Floats, drawn: Floats, of_class: Floats, least: Floats, leve
 
 
 def _hits_and_misses(cells: Floats) -> tuple[Floats, Floats]:
-    """Return what TPR, FPR and the prevalence are shares of, in two parts."""
+    """Return hits and misses of TPR, FPR and the prevalence."""
     tp, fp, fn, tn = cells
     return np.stack([tp, fp, tp + fn]), np.stack([fn, tn, fp + tn])
 
 
 def _values_of(called: CalledMetric, beta: float, weights: tuple[float, float]) -> Function:
-    """Return the metric as a function of TPR, FPR and the share of positives among rows of these weights."""
+    """Return the metric as a function of TPR, FPR and the unweighted share of positives."""
     given, (positive, negative) = beta_value(beta), weights
 
     def function(rates: Floats) -> Floats:
@@ -154,21 +154,21 @@ def compared_values(
     point
         The counts of one operating point in each segment.
     ordinary
-        Which segments belong to the rest of the others.
+        Whether a segment belongs to the rest of the others.
     known
-        Which segments have enough rows for a test. The others get no p-value, which takes longest.
+        Whether a segment has enough rows for a test. The others get no p-value, which is slow to compute.
     worth
-        How many independent rows those of each segment are worth.
+        Design effects of each segment.
     called
         The metric.
     prevalence
-        The common one.
+        The common prevalence.
     beta
         Weight of recall.
     level
         Confidence of each interval.
     weights
-        What a positive weighs, and a negative.
+        Weight of a positive, and of a negative.
     """
     z, function = normal_quantile(level), _values_of(called, beta, weights)
     cells = point.select(CELLS).to_numpy().astype(np.float64).T
@@ -203,7 +203,7 @@ def compared_values(
 
 
 def _rates_of(cells: Floats) -> tuple[Floats, Floats]:
-    """Return TPR, FPR and prevalence, and the rows that each is a share of."""
+    """Return TPR, FPR and prevalence, and the number of rows behind each."""
     tp, fp, fn, tn = cells
     positives, negatives = tp + fn, fp + tn
     trials = np.stack([positives, negatives, positives + negatives])
@@ -212,7 +212,7 @@ def _rates_of(cells: Floats) -> tuple[Floats, Floats]:
 
 
 def _parts(function: Function, rates: Floats) -> tuple[Floats, Floats]:
-    """Return the parts of the difference that are due to prevalence and to rates."""
+    """Return the parts of the difference due to prevalence and due to rates."""
     cases = rates.shape[1]
     here, there = rates[:3], rates[3:]
     mixed = np.concatenate(

@@ -1,7 +1,7 @@
-"""Counts -> tests of what projection assumes: each class has the same score distribution everywhere.
+"""Counts -> tests of the assumption of projection: each class has the same score distribution everywhere.
 
-A projection to another prevalence assumes that only the class balance changes, and that the score
-distributions of the positives and of the negatives stay the same.
+A projection to another prevalence assumes that only the class balance changes, while the score distributions
+of positives and of negatives stay the same (prior probability shift).
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.quadratic import bridge_weights, exceedance
 from nci_frames.schemas import COUNTS, SHIFTS, WEIGHT, checked, has_strata, in_runs, key_text
 
-#: Of a class in a segment that is compared.
+#: Least rows of a class in a segment to be compared.
 LEAST_ROWS = 10
 _MOST_CELLS = 64
 
@@ -39,13 +39,13 @@ def check_projection(
     counts
         A counts frame of whole rows with the key *over*.
     over
-        The key whose values are compared, such as the country or the month.
+        Key whose values are compared, such as the country or the month.
     units
-        None takes the rows as independent, which is wrong where a unit has several rows, such as those of a
-        repeated cross-validation: then differences are found where there are none. A key such as the
-        ``bucket`` of ``unit_buckets`` takes the buckets as independent instead, at least 20 of them.
+        None takes rows as independent; if a unit has several rows, as in a repeated cross-validation, this
+        gives false findings. A key with at least 20 values, such as the ``bucket`` of ``unit_buckets``, takes
+        its values as independent instead.
     level
-        Classes are distinguishable if the adjusted p-value is below 1 - level.
+        Confidence, in (0, 1). A class is distinguishable if the adjusted p-value is below 1 - level.
 
     Returns
     -------
@@ -54,33 +54,31 @@ def check_projection(
     %(columns of shifts)s
 
     Keys are those of *counts*, without *over* and *units*. ``effect`` compares the shares of scores >= a
-    threshold: for positives TPRs, for negatives FPRs. ``statistic`` is near segments - 1 without a
-    difference.
-
-    The probability of one or more false findings in the whole table is at most 1 - level.
+    threshold: TPRs for positives, FPRs for negatives. Without a difference, ``statistic`` is near
+    segments - 1. The probability of any false finding in the whole table is at most 1 - level.
 
     Raises
     ------
     ParameterError
-        If the level is outside (0, 1), the counts are sums of weights, *over* has only one value, its values
-        were counted at different thresholds, or there are too few buckets.
+        If the level is outside (0, 1), the counts are sums of weights, *over* has only one value or different
+        thresholds, or *units* has too few values.
     SchemaError
         If *counts* is not a counts frame, or lacks the key *over* or *units*.
 
     Notes
     -----
     With F_s the shares of segment s up to each threshold, n_s its rows and H the shares of all, the statistic
-    is the sum of n_s·(F_s - H)²/(H·(1-H)) over segments and thresholds, weighted with the rows between
-    thresholds. Bins are merged into at most 64 of about equal size. Without a difference the statistic is
-    distributed as a weighted sum of squared normal variables, whose weights follow from H if rows are
-    independent, and otherwise from how buckets differ; its tail is taken from a saddlepoint approximation.
+    is the sum of n_s·(F_s - H)²/(H·(1-H)) over segments and thresholds, weighted by the rows between
+    thresholds. Bins are merged into at most 64 of about equal size. Without a difference the statistic is a
+    weighted sum of squared normal variables; the weights follow from H if rows are independent, otherwise
+    from the variation between buckets. The tail probability is a saddlepoint approximation.
 
-    Of rows that weigh differently within a class the shares are those of the weights, and n_s is the number
-    of rows of one weight that know as much (Kish). How they vary without a difference is told by 128 random
-    parts of the log, each with its share of the rows of every weight, as it is by buckets of units.
+    If weights differ within a class, shares are weighted and n_s is the effective number of rows (Kish). The
+    variation comes from 128 random parts of the log, each with its share of the rows of every weight, as from
+    buckets of units.
 
     "Not distinguishable" does not prove that the distributions are equal: tests on few rows have little
-    power. With many rows a tiny difference is significant; *effect* says how large it is.
+    power. With many rows a tiny difference is significant; ``effect`` shows its size.
 
     References
     ----------
@@ -107,7 +105,7 @@ def check_projection(
 
 
 def corrected_shifts(tests: pl.DataFrame, *, level: float) -> pl.DataFrame:
-    """Correct the p-values of tests for their number, and decide."""
+    """Correct the p-values for the number of tests, and add the decisions."""
     adjusted = pl.Series(holm(tests["p_value"].fill_null(np.nan).to_numpy()), nan_to_null=True)
     decided = tests.with_columns(adjusted=adjusted, distinguishable=adjusted < 1 - level)
     return SHIFTS.finish(decided)
@@ -121,9 +119,9 @@ def shift_tests(
     units: str | None = None,
     together: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Return the table of ``check_projection`` before its correction: without the last decision.
+    """Return the table of ``check_projection`` without correction and decision.
 
-    *together* are the same counts without *over* and *units*, if they are known.
+    *together* are the same counts pooled over *over* and *units*, if known.
     """
     frame, _ = alike_counts(whole_counts(counts))
     rows = frame.drop(WEIGHT, strict=False)
@@ -144,7 +142,7 @@ def shift_tests(
     of_group: dict[tuple[object, ...], list[int]] = {}
     for place, key in enumerate(heads.select(group).iter_rows()):
         of_group.setdefault(key, []).append(place)
-    # The members of one group at a time: those of all groups together take as much memory as the counts.
+    # One group at a time, since the members of all groups take as much memory as the counts.
     tables = []
     for pooled in sums_of_weights(together):
         mine = of_group[pooled.group.row(0)]
@@ -155,7 +153,7 @@ def shift_tests(
 def _members(
     frame: pl.DataFrame, group: list[str], over: str, units: str | None
 ) -> tuple[pl.DataFrame, Callable[[list[int], Histogram], Members]]:
-    """Return the keys of all segments, sorted, and what reads those of one group, given their places."""
+    """Return the keys of all segments, sorted, and a function that reads the segments of one group."""
     if units is not None or has_strata(frame):
         counted = random_groups(frame) if units is None else bucket_counts(frame, units)
         heads = pl.concat(counts.histogram.group for counts in counted)
@@ -171,11 +169,11 @@ def _members(
 
 
 def _tested(pooled: Histogram, members: Members, segments: pl.Series) -> pl.DataFrame:
-    """Test the positives and the negatives of one group, whose members are these segments."""
+    """Test the positives and the negatives of one group, whose members are the segments."""
     names = segments.to_frame().select(key_text(segments.name, segments.dtype)).to_series()
     found = []
     for of_class, name in ((1, "negatives"), (0, "positives")):
-        # How many rows there are, and how many of one weight know as much.
+        # Unweighted and effective numbers of rows.
         drawn, worth = members.sizes(of_class)
         compared = np.flatnonzero(worth >= LEAST_ROWS)
         row: dict[str, object] = {
@@ -206,11 +204,11 @@ _DECIDED = ("adjusted", "distinguishable")
 
 
 def joined_cells(whole: Rows) -> Rows:
-    """Return the cell of each bin: at most so many cells of about equal size."""
+    """Return the cell of each bin, with at most ``_MOST_CELLS`` cells of about equal size."""
     total = whole.sum() or 1
     middle = whole.cumsum() - whole / 2
     cell = np.minimum(middle * _MOST_CELLS / total, _MOST_CELLS - 1).astype(np.int64)
-    # Cells ascend; those without a bin get no number.
+    # Renumber the cells without gaps.
     return np.append(0, np.cumsum(cell[1:] != cell[:-1]))
 
 
@@ -219,7 +217,7 @@ def _anderson_darling(by_cell: Floats, by_bucket: Floats | None) -> tuple[float,
     rows = by_cell.sum(axis=1)
     size = rows.sum()
     pooled = by_cell.sum(axis=0) / size
-    # Cells that no compared segment has rows in are no border between others.
+    # Drop cells without rows of a compared segment.
     occupied = pooled > 0
     pooled, by_cell = pooled[occupied], by_cell[:, occupied]
     if len(pooled) < 2:
@@ -230,22 +228,22 @@ def _anderson_darling(by_cell: Floats, by_bucket: Floats | None) -> tuple[float,
     statistic = float((rows[:, None] * (shares - below) ** 2 * weight).sum())
     if by_bucket is None:
         return statistic, exceedance(statistic, bridge_weights(below, weight), len(rows) - 1.0)
-    # How each bucket moves the shares of each segment away from those of all.
+    # Contribution of each bucket to the distance of each segment's shares from the pooled shares.
     counted = by_bucket[:, :, occupied]
     moved = counted.cumsum(axis=2)[:, :, :-1] - counted.sum(axis=2, keepdims=True) * below
     moved = moved / rows[:, None] - moved.sum(axis=1, keepdims=True) / size
     moved *= np.sqrt(rows[:, None] * weight)
     flat = moved.reshape(len(moved), -1)
-    # Both products have the same eigenvalues, but for zeros; one is smaller.
+    # Both products have the same nonzero eigenvalues; use the smaller matrix.
     product = flat @ flat.T if len(flat) < flat.shape[1] else flat.T @ flat
     weights = np.linalg.eigvalsh(product) * len(flat) / (len(flat) - 1)
     return statistic, exceedance(statistic, weights)
 
 
 def _largest_distance(rows: MemberRows, bins: int) -> tuple[float, int]:
-    """Return how far the most significant member is from the others at one threshold, and which it is.
+    """Return the largest distance of the most significant member from the others, and its index.
 
-    Every member has rows; there are so many bins.
+    Every member has rows. *bins* is the number of bins.
     """
     together = np.zeros(bins + 1)
     together[1:] = np.bincount(rows.bin, rows.rows, bins).cumsum()
@@ -257,7 +255,8 @@ def _largest_distance(rows: MemberRows, bins: int) -> tuple[float, int]:
     reached -= np.repeat(reached[first] - rows.rows[first], length)
     mine, rest = (np.repeat(of_members[member], length) for of_members in (size, others))
     apart = np.zeros(len(reached))
-    # Between its own rows a member stays where it is, and the others only rise.
+    # Between its own bins the share of a member is constant and that of the others rises, so the extremes are
+    # just before and at its bins.
     for own, every in ((reached, together[rows.bin + 1]), (reached - rows.rows, together[rows.bin])):
         np.maximum(apart, np.abs(own / mine - (every - own) / rest), out=apart)
     distance = np.zeros(len(size))
