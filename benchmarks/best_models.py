@@ -68,7 +68,9 @@ def _simulated(models: int, shift: float, logs: dict[str, int], *, paired: bool)
             excluded[metric] += logs_with
     how = "paired by buckets" if paired else "as if of different rows" if same else "different rows"
     for metric, number in excluded.items():
-        claim = f"`compare_best({metric})`: " + ("any distinguishable" if shift == 0 else "the worse one is")
+        claim = f"{'F1' if metric == 'f_beta' else 'PR-AUC'}: " + (
+            "any distinguishable" if shift == 0 else "the worse one is"
+        )
         where = f"{models} {'equal models' if shift == 0 else 'models, one better'}, {how}"
         promised = "none" if shift else "<= 0.05"
         yield claim, where, promised, number / logs[metric], logs[metric]
@@ -123,8 +125,7 @@ def crossovers(effort: float) -> Iterator[Line]:
         # Of several crossovers of a log, that which is nearest to the true one.
         near = found.sort((pl.col("prevalence") / truth).log().abs()).unique("log", keep="first")
         held = near.select(pl.lit(truth).is_between("lower", "upper").fill_null(value=False).sum()).item()
-        claim = f"`crossover_intervals`, {name}: holds the true place"
-        yield claim, f"{rows[0]} + {rows[1]:,} rows", "0.95", held / max(len(near), 1), max(len(near), 1)
+        yield name, f"{rows[0]} + {rows[1]:,} rows", "0.95", held / max(len(near), 1), max(len(near), 1)
 
 
 def crossovers_of_few(effort: float) -> Iterator[Line]:
@@ -153,9 +154,8 @@ def crossovers_of_few(effort: float) -> Iterator[Line]:
         given = counts if size > 1 else nf.pool_counts(counts, over="bucket")
         found = nf.crossover_intervals(given, repeats=400, **options).filter(model_a="a")
         held = found.select(pl.lit(truth).is_between("lower", "upper").fill_null(value=False).sum()).item()
-        claim = "`crossover_intervals`, F1 at a threshold: holds the true place"
         where = f"positives of {units} units, {size} rows each" if size > 1 else f"{units} positives"
-        yield claim, where, promised, held / len(found), len(found)
+        yield "F1 at a threshold", where, promised, held / len(found), len(found)
 
 
 def _rates(model: str, threshold: Floats) -> tuple[Floats, Floats]:

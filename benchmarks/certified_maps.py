@@ -34,10 +34,10 @@ def claims(effort: float) -> Iterator[Line]:
                 wrong += _wrong(certified, models)
                 known += certified["model"].n_unique() == len(models)
             how = "paired by buckets" if units else "different rows"
-            claim = "`certify_decision_map`: a model is certified where it is not the best"
+            claim = "a model is certified where it is not the best"
             yield claim, f"{where}{what}, {how}", "<= 0.05", wrong / logs, logs
             if models is CROSSING:
-                claim = "`certify_decision_map`: each of both is certified somewhere"
+                claim = "each of both is certified somewhere"
                 yield claim, f"{where}{what}, {how}", "none", known / logs, logs
 
 

@@ -57,13 +57,9 @@ def budgets(effort: float) -> Iterator[Seen]:
             )
             kept += [at is None or _alerted(at, 1e-4) <= alerts / 1_000_000 for at in points["threshold"]]
         where = f"{rows[0]} + {rows[1]:,} rows, {alerts:,} alerts in a million"
-        yield Seen(
-            "answer within a budget: one is significantly better", where, "<= 0.05", better / logs, logs
-        )
-        yield Seen(
-            "answer within a budget: the alerts are within their bounds", where, "0.95", within / logs, logs
-        )
-        claim = "`select_operating_points(alerts=, confidence=0.95)`: the budget is kept"
+        yield Seen("one is significantly better", where, "<= 0.05", better / logs, logs)
+        yield Seen("the alerts are within their bounds", where, "0.95", within / logs, logs)
+        claim = "`confidence=0.95`: the budget is kept"
         yield Seen(claim, where, ">= 0.95", float(np.mean(kept)), 2 * logs)
 
 
@@ -87,13 +83,10 @@ def targets_of_precision(effort: float) -> Iterator[Seen]:
                 held.append(at is None or eta * norm.sf(at - 2) >= target * _alerted(at, eta))
                 known += confidence is not None and at is not None
         where = f"precision {target}, {rows[0]} + {rows[1]:,} rows, prevalence {eta:g}"
-        claim = "`select_operating_points(precision=, confidence=0.95)`"
-        yield Seen(
-            f"{claim}: it is kept, or none is known", where, ">= 0.95", float(np.mean(kept[0.95])), logs
-        )
+        claim = "`confidence=0.95`"
+        yield Seen(f"{claim}: kept, or none is known", where, ">= 0.95", float(np.mean(kept[0.95])), logs)
         yield Seen(f"{claim}: a threshold is known", where, "none", known / logs, logs)
-        claim = "`select_operating_points(precision=)`: it is kept, or none is found"
-        yield Seen(claim, where, "none", float(np.mean(kept[None])), logs)
+        yield Seen("without: kept, or none is found", where, "none", float(np.mean(kept[None])), logs)
 
 
 def first_models(effort: float) -> Iterator[Seen]:
@@ -116,7 +109,7 @@ def first_models(effort: float) -> Iterator[Seen]:
             held += first["lower"][0] <= truth <= first["upper"][0]
         where = f"highest of {models} equal models, {rows[0]} + {rows[1]:,} rows"
         yield Seen(
-            f"answer: {'F1' if metric is None else 'ROC-AUC'} of the first model",
+            "F1" if metric is None else "ROC-AUC",
             where,
             "0.95",
             held / some,
@@ -145,7 +138,7 @@ def traffic_of_many(effort: float) -> Iterator[Seen]:
             f"{models} models, scores correlated by {correlation:g}, 200 + 2,000 rows, 5,000 without labels, "
             "prevalence 0.02"
         )
-        yield Seen("`project_traffic(precision)` holds it", where, ">= 0.95", held / logs, logs)
+        yield Seen("precision", where, ">= 0.95", held / logs, logs)
 
 
 def rare_rows(effort: float) -> Iterator[Seen]:
@@ -176,7 +169,7 @@ def rare_rows(effort: float) -> Iterator[Seen]:
         held = known.select(pl.lit(float(truth)).is_between("lower", "upper").mean()).item()
         of_class = "positives score like negatives" if eta is None else "negatives score above most positives"
         where = f"{rows[0]} + {rows[1]:,} rows, {100 * rare:g} % of the {of_class}"
-        yield Seen(f"`bootstrap({metric})` holds the area", where, "0.95", held, len(known))
+        yield Seen("ROC-AUC" if eta is None else "PR-AUC", where, "0.95", held, len(known))
 
 
 def faulty_units(effort: float) -> Iterator[Seen]:
@@ -201,7 +194,7 @@ def faulty_units(effort: float) -> Iterator[Seen]:
         rates = nf.compute_rates(counts, interval="wilson", units="bucket")
         truth = share * 0.5 + (1 - share) * 0.01
         held = rates.select(pl.lit(truth).is_between("fpr_lower", "fpr_upper").mean()).item()
-        yield Seen('`compute_rates("wilson", units="bucket")` holds FPR', where, "0.95", held, logs)
+        yield Seen("FPR, Wilson", where, "0.95", held, logs)
 
 
 def segments_of_units(effort: float) -> Iterator[Seen]:
@@ -223,7 +216,7 @@ def segments_of_units(effort: float) -> Iterator[Seen]:
             )
             shifted += bool(found["shifted"].any())
         where = f"{len(units)} segments of {' to '.join(map(str, np.unique(units[[0, -1]])))} units"
-        yield Seen('`rank_segments(units="bucket")`: any shifted', where, "<= 0.05", shifted / logs, logs)
+        yield Seen("any is `shifted`", where, "<= 0.05", shifted / logs, logs)
 
 
 def champions(effort: float) -> Iterator[Seen]:
@@ -252,7 +245,7 @@ def champions(effort: float) -> Iterator[Seen]:
         where = (
             f"{models} models, {metric} {rates[0]:g} and {rates[1]:g}, decisions correlate by {correlation:g}"
         )
-        yield Seen("champion gate with units: it fails", where, promised, verdicts.count("fail") / logs, logs)
+        yield Seen("the gate fails", where, promised, verdicts.count("fail") / logs, logs)
         if models == 2:
             yield Seen("`compare_pairs`: p < 0.05", where, promised, by_pairs / logs, logs)
 

@@ -42,7 +42,7 @@ def auc_tests_of_few(effort: float) -> Iterator[Seen]:
             "0.05" if positives >= 20 else "none",
         )
         share = float((found["p_value"] < 0.05).mean())  # type: ignore[arg-type]
-        yield Seen("`compare_auc`: p < 0.05, models equal", where, promised, share, logs)
+        yield Seen("p < 0.05", where, promised, share, logs)
 
 
 def shifts(effort: float) -> Iterator[Seen]:
@@ -72,7 +72,7 @@ def shifts(effort: float) -> Iterator[Seen]:
             ", rows taken as independent" if units is None else ", tested by buckets"
         )
         promised = "none" if repeats > 1 and units is None else "<= 0.05"
-        yield Seen("`check_projection`: any finding, no shift", where, promised, wrong / logs, logs)
+        yield Seen("any finding", where, promised, wrong / logs, logs)
 
 
 def folds(effort: float) -> Iterator[Seen]:
@@ -105,7 +105,7 @@ def folds(effort: float) -> Iterator[Seen]:
             where = f"10 equal models, 2 x 5 folds, repeats differ by {noise}"
             promised = "<= 0.05" if not options else "none"
             share = float(found["distinguishable"].mean())
-            yield Seen(f"`compare_folds` {name}: any distinguishable", where, promised, share, logs)
+            yield Seen(name, where, promised, share, logs)
 
 
 def trained_folds(effort: float) -> Iterator[Seen]:
@@ -134,7 +134,7 @@ def trained_folds(effort: float) -> Iterator[Seen]:
             rates = nf.compute_rates(pl.DataFrame(cells, schema=names, orient="row"))
             found += bool(nf.compare_folds(rates, over=["repeat", "fold"])["distinguishable"].any())
         where = f"{models} discriminants, features {apart} apart, {rows:,} rows, {repeats} x {k} folds"
-        yield Seen("`compare_folds` by default: any distinguishable", where, promised, found / logs, logs)
+        yield Seen("by default", where, promised, found / logs, logs)
 
 
 def pairs(effort: float) -> Iterator[Seen]:
@@ -160,16 +160,14 @@ def pairs(effort: float) -> Iterator[Seen]:
             for eta in (1e-4, 1e-2, 0.1):
                 true = nf.project_rates(nf.compute_rates(points), metrics=metric, prevalence=eta)["value"]
                 found = nf.compare_pairs(joint, metric=metric, prevalence=eta, repeats=1000)
-                what = f"`compare_pairs({metric})`"
+                what = "F1" if metric == "f_beta" else metric.replace("_", " ")
                 where = f"prevalence {eta:g}, TPR {tpr[0]:g} and {tpr[1]:g}, FPR {fpr[0]:g} and {fpr[1]:g}"
-                yield Seen(
-                    f"{what} holds the difference", where, "0.95", held(found, true[0] - true[1]), logs
-                )
+                yield Seen(f"{what}: held", where, "0.95", held(found, true[0] - true[1]), logs)
                 if true[0] == true[1]:
                     share = float(
                         found.select((pl.col("p_value") < 0.05).fill_null(value=False).mean()).item()
                     )
-                    yield Seen(f"{what}: p < 0.05, models equal", where, "0.05", share, logs)
+                    yield Seen(f"{what}: p < 0.05", where, "0.05", share, logs)
 
 
 def segments(effort: float) -> Iterator[Seen]:
@@ -205,7 +203,7 @@ def segments(effort: float) -> Iterator[Seen]:
         where = f"40 segments, {bad} differ; about {rows[0]} + {rows[1]:,} rows each"
         alike = table.filter("alike")
         share = held(alike.filter(pl.col("value").is_not_null()), truth)
-        yield Seen("`rank_segments` holds F1 of a segment", where, "0.95", share, len(alike))
+        yield Seen("F1 is held", where, "0.95", share, len(alike))
         for flag in ("shifted", "distinguishable"):
             findings = pl.col(flag).fill_null(value=False)
             false = table.group_by("log").agg(
@@ -213,11 +211,11 @@ def segments(effort: float) -> Iterator[Seen]:
                 seen=(findings & ~pl.col("alike")).sum() / max(bad, 1),
             )
             error = float(false["share"].std()) / math.sqrt(logs)
-            what = f"`rank_segments`: share of `{flag}` that is false"
+            what = f"false among the `{flag}`"
             promised = "<= 0.05" if bad < 10 else "none"
             yield Seen(what, where, promised, float(false["share"].mean()), logs, error)
             if bad:
-                what = f"`rank_segments`: share of the others that is `{flag}`"
+                what = f"changed ones that are `{flag}`"
                 yield Seen(what, where, "none", float(false["seen"].mean()), logs)
 
 
@@ -254,7 +252,7 @@ def own_thresholds(effort: float) -> Iterator[Seen]:
                 error = mine[column].to_numpy() - truth
                 promised = "none" if repeats > 1 and units is None else claim
                 yield Seen(
-                    f"`cross_fit`: mean error of `{column}`, F1",
+                    f"`{column}`",
                     where,
                     promised,
                     float(error.mean()),

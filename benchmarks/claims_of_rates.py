@@ -41,9 +41,7 @@ def auc(effort: float) -> Iterator[Seen]:
             ]
         for method, found in pl.concat(tables).group_by("method", maintain_order=True):
             where = f"{positives} + {negatives:,} rows, AUC {area}, spread of positives {spread}"
-            yield Seen(
-                f'`auc_interval("{method[0]}")` holds the area', where, "0.95", held(found, area), logs
-            )
+            yield Seen(f'"{method[0]}"', where, "0.95", held(found, area), logs)
 
 
 def areas_of_few(effort: float) -> Iterator[Seen]:
@@ -65,7 +63,7 @@ def areas_of_few(effort: float) -> Iterator[Seen]:
         found = nf.bootstrap(counts, metric="roc_auc", repeats=300)
         where = f"{positives} + 1,000 rows, AUC {area}, spread of positives {spread}"
         promised = "0.95" if spread == 1 else "none"
-        yield Seen("`bootstrap(roc_auc)` holds the area", where, promised, held(found, area), logs)
+        yield Seen("ROC-AUC", where, promised, held(found, area), logs)
 
 
 def rates_of_units(effort: float) -> Iterator[Seen]:
@@ -96,11 +94,9 @@ def rates_of_units(effort: float) -> Iterator[Seen]:
                     where = (
                         f"{rate.upper()} {truth:.2g}, each unit scored {'once' if repeats == 1 else 'twice'}"
                     )
-                    call = "wilson" if units is None else 'wilson", units="bucket'
+                    taken = "rows as independent" if units is None else '`units="bucket"`'
                     promised = "none" if repeats > 1 and units is None else "0.95"
-                    yield Seen(
-                        f'`compute_rates("{call}")` holds the rate', where, promised, held(sides, truth), logs
-                    )
+                    yield Seen(taken, where, promised, held(sides, truth), logs)
 
 
 def uneven_units(effort: float) -> Iterator[Seen]:
@@ -125,11 +121,10 @@ def uneven_units(effort: float) -> Iterator[Seen]:
             f"positives of {units} units, Pareto-distributed sizes (index {tail})"
         )  # fmt: skip
         sides = rates.select(lower="tpr_lower", upper="tpr_upper")
-        claim = f'`compute_rates("wilson", units="bucket")` holds TPR {tpr}'
-        yield Seen(claim, where, "0.95", held(sides, tpr), logs)
+        yield Seen(f"TPR {tpr}, Wilson", where, "0.95", held(sides, tpr), logs)
         for metric, truth in (("recall", tpr), ("roc_auc", (tpr + 0.9) / 2)):
             share = held(drawn.filter(metric=metric), truth)
-            claim = f'`bootstrap({metric}, units="bucket")` holds it'
+            claim = f"{'recall' if metric == 'recall' else 'ROC-AUC'}, `bootstrap`"
             yield Seen(claim, where, "none" if metric == "roc_auc" and tail else "0.95", share, logs)
 
 
@@ -153,7 +148,7 @@ def areas_of_units(effort: float) -> Iterator[Seen]:
                 ]  # fmt: skip
             wrong += nf.compare_auc(pl.concat(parts), by=[])["p_value"].item() < 0.05
         where = f"about 90 + 210 units, each scored {'once' if repeats == 1 else 'twice'}"
-        yield Seen("`compare_auc`: p < 0.05, models equal", where, "0.05", wrong / logs, logs)
+        yield Seen("p < 0.05", where, "0.05", wrong / logs, logs)
 
 
 def accuracy(effort: float) -> Iterator[Seen]:
@@ -162,8 +157,7 @@ def accuracy(effort: float) -> Iterator[Seen]:
     for method in ("wilson", "wald"):
         bounds = [nf.accuracy_interval(int(k), 100, method=method) for k in correct]
         share = sum(n for n, (low, high) in zip(times, bounds, strict=True) if low <= 0.98 <= high) / logs
-        claim = f'`accuracy_interval("{method}")` holds the accuracy'
-        yield Seen(claim, "100 rows, accuracy 0.98", "0.95", share, logs)
+        yield Seen(f'"{method}"', "100 rows, accuracy 0.98", "0.95", share, logs)
 
 
 def predictive_values(effort: float) -> Iterator[Seen]:
@@ -175,9 +169,8 @@ def predictive_values(effort: float) -> Iterator[Seen]:
         truth = eta * tpr / (eta * tpr + (1 - eta) * fpr)
         for method in ("score", "logit"):
             found = nf.predictive_value_interval(nf.compute_rates(counts), prevalence=eta, method=method)
-            claim = f'`predictive_value_interval("{method}")` is there and holds precision'
             where = f"{expected} false positives expected"
-            yield Seen(claim, where, "0.95", held(found.filter(metric="precision"), truth), logs)
+            yield Seen(f'"{method}"', where, "0.95", held(found.filter(metric="precision"), truth), logs)
 
 
 def planning(effort: float) -> Iterator[Seen]:
@@ -189,7 +182,7 @@ def planning(effort: float) -> Iterator[Seen]:
             counts = drawn(np.random.default_rng(5), tpr, fpr, rows, logs)
             band = nf.max_precision_uncertainty(nf.compute_rates(counts, interval="wilson"))
             share = band.select((pl.col("delta") <= delta).fill_null(value=False).mean()).item()
-            claim = f"`required_samples(assurance={assurance})`: a study reaches the goal"
+            claim = f"`assurance={assurance}`"
             where = f"delta {delta}, TPR {tpr}, FPR {fpr}"
             yield Seen(claim, where, "none" if assurance is None else f"{assurance}", share, logs)
 
@@ -206,7 +199,7 @@ def bootstrap(effort: float) -> Iterator[Seen]:
             tables.append(nf.bootstrap(counts, metric="pr_auc", prevalence=eta, seed=log))
         where = f"{positives} + {999 * positives:,} rows, prevalence {eta:g}"
         share = held(pl.concat(tables), law.pr_auc(eta))
-        yield Seen("`bootstrap(pr_auc)` holds the area", where, "0.95", share, logs)
+        yield Seen("PR-AUC", where, "0.95", share, logs)
 
 
 def partial_labels(effort: float) -> Iterator[Seen]:
@@ -244,10 +237,9 @@ def partial_labels(effort: float) -> Iterator[Seen]:
         where = f"{size:,} rows, prevalence {eta:g}, all alerts and {share:.0%} of the others reviewed"
         at = pl.col("threshold") == alert
         naive = nf.compute_rates(labelled).filter(at)["tpr"].to_numpy() - true["tpr"]
-        what = "mean error of recall"
         if found == 1.0:
             yield Seen(
-                f"`compute_rates` of the labelled rows: {what}", where, "none",
+                "labelled rows alone: error of recall", where, "none",
                 float(naive.mean()), logs, float(naive.std() / math.sqrt(logs)),
             )  # fmt: skip
             known = (
@@ -260,9 +252,8 @@ def partial_labels(effort: float) -> Iterator[Seen]:
         for by, options, given in known:
             rates = nf.correct_partial_labels(labelled, given, **options).filter(at)
             error = rates["tpr"].to_numpy() - true["tpr"]
-            call = f"`correct_partial_labels`, {by}"
             yield Seen(
-                f"{call}: {what}",
+                f"{by}: error of recall",
                 where,
                 "none",
                 float(error.mean()),
@@ -271,7 +262,7 @@ def partial_labels(effort: float) -> Iterator[Seen]:
             )
             for rate in ("tpr", "fpr") if found == 1.0 else ():
                 sides = rates.select(lower=f"{rate}_lower", upper=f"{rate}_upper")
-                yield Seen(f"{call}: holds {rate.upper()}", where, ">= 0.95", held(sides, true[rate]), logs)
+                yield Seen(f"{by}: {rate.upper()}", where, ">= 0.95", held(sides, true[rate]), logs)
 
 
 def traffic(effort: float) -> Iterator[Seen]:
@@ -293,7 +284,7 @@ def traffic(effort: float) -> Iterator[Seen]:
         where = f"1 model, 1,000 + 10,000 rows, {rows:,} without labels, prevalence {eta:g}"
         for metric, true in truth.items():
             share = held(found.filter(metric=metric), true)
-            yield Seen(f"`project_traffic({metric})` holds it", where, ">= 0.95", share, logs)
+            yield Seen("F1" if metric == "f_beta" else metric, where, ">= 0.95", share, logs)
 
 
 def support(effort: float) -> Iterator[Seen]:
@@ -319,14 +310,13 @@ def support(effort: float) -> Iterator[Seen]:
             rows = table.filter(prevalence=eta)
             known = rows.filter("supported")
             where = f"AUC {area}, prevalence {eta:g}"
-            yield Seen("PR-AUC is called supported", where, "none", len(known) / logs, logs)
+            yield Seen("`supported`", where, "none", len(known) / logs, logs)
             if len(known) >= logs / 2:
-                claim = "`bootstrap(pr_auc)` holds the area, where supported"
-                yield Seen(claim, where, "0.95", held(known, truth), len(known))
+                yield Seen("held", where, "0.95", held(known, truth), len(known))
             values = (known if len(known) >= logs / 2 else rows)["value"].to_numpy() / truth
             bias, error = abs(float(values.mean()) - 1), float(values.std() / math.sqrt(len(values)))
             promised = "< 0.05" if len(known) >= logs / 2 else "none"
-            yield Seen("relative bias of PR-AUC", where, promised, bias, logs, error)
+            yield Seen("relative bias", where, promised, bias, logs, error)
 
 
 def few_false_positives(effort: float) -> Iterator[Seen]:
@@ -336,7 +326,7 @@ def few_false_positives(effort: float) -> Iterator[Seen]:
         truth = eta * tpr / (eta * tpr + (1 - eta) * expected / 10_000)
         table = nf.bootstrap(counts, metric="precision", prevalence=eta, repeats=500)
         where = f"{expected} false positives expected"
-        yield Seen("`bootstrap(precision)` holds precision", where, "0.95", held(table, truth), logs)
+        yield Seen("`bootstrap`", where, "0.95", held(table, truth), logs)
 
 
 def bands(effort: float) -> Iterator[Seen]:

@@ -34,112 +34,131 @@ class Part:
 PARTS = (
     Part(
         "ROC-AUC",
-        'Normal scores. "Spread" is the standard deviation of the positives; that of the negatives is 1.',
+        'How often `auc_interval(method=...)` holds the area. Normal scores. "Spread" is the standard '
+        "deviation of the positives; that of the negatives is 1.",
         (rates.auc,),
     ),
     Part(
         "Resampled areas",
-        "Normal scores, but for the two logs at prevalence 0.001, which are those of `demo.synthetic_laws`.",
+        "How often `bootstrap` holds the area. Normal scores, but for the two logs at prevalence 0.001, "
+        "which are those of `demo.synthetic_laws`.",
         (rates.areas_of_few, rates.bootstrap, chosen.rare_rows),
     ),
     Part(
         "Tests of ROC-AUC",
-        "Two equally good models, ROC-AUC 0.76 (400 negatives) and 0.79. Scores of a unit that is scored "
-        "twice are correlated by 0.92.",
+        "`compare_auc` of two equally good models, ROC-AUC 0.76 (400 negatives) and 0.79. Scores of a unit "
+        "that is scored twice are correlated by 0.92.",
         (models.auc_tests_of_few, rates.areas_of_units),
     ),
     Part(
         "Rates",
-        "100 positives and 900 negatives with normal scores two standard deviations apart, at the "
-        "thresholds 2 and 3. Scores of a unit that is scored twice are correlated by 0.9.",
+        "How often Wilson's interval of `compute_rates` holds the rate. 100 positives and 900 negatives "
+        "with normal scores two standard deviations apart, at the thresholds 2 and 3. Scores of a unit that"
+        " is scored twice are correlated by 0.9.",
         (rates.rates_of_units,),
     ),
     Part(
         "Rates of few, uneven or faulty units",
-        "The first four: 100 buckets with ten negatives each, FPR 0.1; TPR differs between units so that "
-        "rows of one unit are correlated by 0.3. Faulty units: FPR 0.5, that of the others 0.01.",
+        'How often intervals with `units="bucket"` hold the value. The first four: 100 buckets with ten '
+        "negatives each, FPR 0.1; TPR differs between units so that rows of one unit are correlated by 0.3."
+        " Faulty units: FPR 0.5, that of the others 0.01.",
         (rates.uneven_units, chosen.faulty_units),
     ),
-    Part("Accuracy", "", (rates.accuracy,)),
+    Part("Accuracy", "How often `accuracy_interval(method=...)` holds the accuracy.", (rates.accuracy,)),
     Part(
         "Precision of few false positives",
-        "100 positives and 10,000 negatives, TPR 0.6, prevalence 0.001. An interval that is null does not "
-        "hold.",
+        "How often `predictive_value_interval(method=...)` and `bootstrap` hold precision. 100 positives "
+        "and 10,000 negatives, TPR 0.6, prevalence 0.001. An interval that is null does not hold.",
         (rates.predictive_values, rates.few_false_positives),
     ),
     Part(
         "PR-AUC over prevalence",
-        "174 positives and 1,623 negatives with normal scores. The relative bias is that of the logs that "
-        "support the value, if half of them do, and of all logs otherwise.",
+        '174 positives and 1,623 negatives with normal scores. "held": by `bootstrap`, where supported. The'
+        " relative bias is that of the logs that support the value, if half of them do, and of all logs "
+        "otherwise.",
         (rates.support,),
     ),
-    Part("Bands", "174 positives and 1,623 negatives with normal scores.", (rates.bands,)),
+    Part(
+        "Bands",
+        'How often `interval="simultaneous"` of `compute_rates` and `compute_areas` holds the value. 174 '
+        "positives and 1,623 negatives with normal scores.",
+        (rates.bands,),
+    ),
     Part(
         "Bands of ties, grids and units",
         "With ties the truth is the area of the rounded scores. Scores of a unit that is scored twice are "
         "correlated by 0.95; 64 buckets.",
         (rates.bands_of_grids, rates.bands_of_units),
     ),
-    Part("Sizes of test sets", "How many of the studies reach the goal.", (rates.planning,)),
+    Part(
+        "Sizes of test sets",
+        "The share of studies of `required_samples(delta=...)` that reach the goal.",
+        (rates.planning,),
+    ),
     Part(
         "Partial labels",
-        "Normal scores two standard deviations apart, threshold 2. All alerts are reviewed, and a share of "
-        "the other rows.",
+        "The mean error of recall, and how often `correct_partial_labels` holds TPR and FPR, by score "
+        "counts and by shares. Normal scores two standard deviations apart, threshold 2. All alerts are "
+        "reviewed, and a share of the other rows.",
         (rates.partial_labels,),
     ),
     Part(
         "Metrics in traffic",
-        "Normal scores two standard deviations apart; labelled rows and traffic have the same scores in "
-        "each class.",
+        "How often `project_traffic` holds the metric. Normal scores two standard deviations apart; "
+        "labelled rows and traffic have the same scores in each class.",
         (rates.traffic, chosen.traffic_of_many),
     ),
     Part(
         "Own best thresholds",
-        "100 positives and 10,000 negatives with normal scores three standard deviations apart; scores of a"
-        " unit that is scored twice are correlated by 0.9. The truth is F1 of the distributions at the "
-        "threshold that is best on the log.",
+        "The mean error of F1 by `cross_fit`. 100 positives and 10,000 negatives with normal scores three "
+        "standard deviations apart; scores of a unit that is scored twice are correlated by 0.9. The truth "
+        "is F1 of the distributions at the threshold that is best on the log.",
         (models.own_thresholds,),
     ),
     Part(
         "A budget of alerts",
-        "Two equal models with normal scores two standard deviations apart; prevalence 0.0001.",
+        "Answers within a budget, and `select_operating_points(alerts=...)`. Two equal models with normal "
+        "scores two standard deviations apart; prevalence 0.0001.",
         (chosen.budgets,),
     ),
     Part(
         "A target of precision",
-        "Normal scores two standard deviations apart.",
+        "`select_operating_points(precision=...)`. Normal scores two standard deviations apart.",
         (chosen.targets_of_precision,),
     ),
     Part(
         "The model that an answer ranks first",
-        "Equal models with normal scores two standard deviations apart.",
+        "How often its interval holds the value. Equal models with normal scores two standard deviations "
+        "apart.",
         (chosen.first_models,),
     ),
     Part(
         "Which models may be the best",
-        "100 positives and 10,000 negatives with normal scores, positives shifted by 1.5, at prevalence "
-        "0.01; F1 at threshold 1.5. On the same rows the scores of two models are correlated by 0.9 within "
-        'each class. "One better": its positives are shifted by 1.665. Buckets: 128. "As if of different '
-        'rows": the same logs, without `units`.',
+        "How often `compare_best` excludes a model. 100 positives and 10,000 negatives with normal scores, "
+        "positives shifted by 1.5, at prevalence 0.01; F1 at threshold 1.5. On the same rows the scores of "
+        'two models are correlated by 0.9 within each class. "One better": its positives are shifted by '
+        '1.665. Buckets: 128. "As if of different rows": the same logs, without `units`.',
         (models.best,),
     ),
     Part(
         "Decision maps",
-        "Equal models have normal scores, positives shifted by 1.5; those that change places are the two of"
-        " the crossovers. Paired models share 80 % of the variance of the scores. A certified model is "
-        "wrong if, by the distributions, it is not the best at any of 200 values of λ in its ranges.",
+        "`certify_decision_map`. Equal models have normal scores, positives shifted by 1.5; those that "
+        "change places are the two of the crossovers. Paired models share 80 % of the variance of the "
+        "scores. A certified model is wrong if, by the distributions, it is not the best at any of 200 "
+        "values of λ in its ranges.",
         (models.maps,),
     ),
     Part(
         "Crossovers",
-        "In logs in which the models change places. 100 + 5,000 rows: positives of model a are shifted by "
-        "1.0 and spread by 2.0, those of b by 1.8 and 1.0; thresholds 2.5 (a) and 1.5 (b). The true places "
-        "are the prevalences 0.028, 0.0088 and 0.01.",
+        "How often `crossover_intervals` holds the true place, in logs in which the models change places. "
+        "100 + 5,000 rows: positives of model a are shifted by 1.0 and spread by 2.0, those of b by 1.8 and"
+        " 1.0; thresholds 2.5 (a) and 1.5 (b). The true places are the prevalences 0.028, 0.0088 and 0.01.",
         (models.crossovers,),
     ),
     Part(
         "Two models on the same rows",
-        "100 positives and 10,000 negatives; decisions are correlated by 0.6 within each class.",
+        "How often `compare_pairs` holds the difference, and finds one between equal models. 100 positives "
+        "and 10,000 negatives; decisions are correlated by 0.6 within each class.",
         (models.pairs,),
     ),
     Part(
@@ -149,25 +168,27 @@ PARTS = (
     ),
     Part(
         "Folds",
-        "Ten models: 1,000 units, 10 % positive, stratified into folds; the models are equally good, and "
-        'err on different units. "Repeats differ by" is the standard deviation of the change in a score '
-        "when a model is trained again; 0 is the hardest case. Discriminants are trained in each fold.",
+        "How often `compare_folds` finds one of equal models distinguishable. Ten models: 1,000 units, 10 %"
+        " positive, stratified into folds; the models are equally good, and err on different units. "
+        '"Repeats differ by" is the standard deviation of the change in a score when a model is trained '
+        "again; 0 is the hardest case. Discriminants are trained in each fold.",
         (models.folds, models.trained_folds),
     ),
     Part(
         "Shifts",
-        "Two models that score the same 800 units; the segment of a unit says nothing about its scores.",
+        "`check_projection` of two models that score the same 800 units; the segment of a unit says nothing"
+        " about its scores.",
         (models.shifts,),
     ),
     Part(
         "Segments",
-        "40 segments with normal scores two standard deviations apart; in those that differ the positives "
-        "score 0.8 lower. F1 at prevalence 0.01.",
+        "`rank_segments` of 40 segments with normal scores two standard deviations apart; in those that "
+        "differ the positives score 0.8 lower. F1 at prevalence 0.01.",
         (models.segments,),
     ),
     Part(
         "Segments of units",
-        "Equal segments; rows of a unit are correlated by 0.3.",
+        '`rank_segments(units="bucket")` of equal segments; rows of a unit are correlated by 0.3.',
         (chosen.segments_of_units,),
     ),
 )

@@ -36,14 +36,14 @@ def _areas(area: float, logs: int) -> Iterator[Line]:
     )
     where = f"AUC {area}"
     rates = nf.compute_rates(counts, interval="simultaneous", level=math.sqrt(0.95))
-    claim = '`compute_rates("simultaneous")`, level √0.95: holds TPR and FPR at all scores'
+    claim = "TPR and FPR at all scores, level √0.95"
     yield claim, where, "0.95", _curves_held(rates, shift) / logs, logs
     areas = nf.compute_areas(counts, prevalence=ETAS, interval="simultaneous")
     truth = {None: area, **{eta: _pr_auc(shift, eta) for eta in ETAS}}
-    for (metric, eta), rows in areas.group_by("metric", "prevalence", maintain_order=True):
+    for (_, eta), rows in areas.group_by("metric", "prevalence", maintain_order=True):
         held = rows.select(pl.lit(truth[eta]).is_between("lower", "upper").sum()).item()
-        of = metric if eta is None else f"{metric} at prevalence {eta:g}"
-        yield f'`compute_areas("simultaneous")` holds {of}', where, ">= 0.95", held / logs, logs
+        claim = "ROC-AUC" if eta is None else f"PR-AUC at {eta:g}"
+        yield claim, where, ">= 0.95", held / logs, logs
     for eta in ETAS:
         # F1 at the threshold at which it is highest in the log.
         band = nf.project_rates(rates, metrics="f_beta", prevalence=eta, band=True)
@@ -51,7 +51,7 @@ def _areas(area: float, logs: int) -> Iterator[Line]:
         tpr, fpr = ndtr(shift - best["threshold"].to_numpy()), ndtr(-best["threshold"].to_numpy())
         f1 = 2 * eta * tpr / (eta + eta * tpr + (1 - eta) * fpr)
         held = best.select(pl.lit(pl.Series(f1)).is_between("lower", "upper").sum()).item()
-        claim = f'`compute_rates("simultaneous")` holds F1 at the best threshold, prevalence {eta:g}'
+        claim = f"F1 at the best threshold, at {eta:g}"
         yield claim, where, ">= 0.95", held / logs, logs
 
 
@@ -85,7 +85,7 @@ def claims_of_kinds(effort: float) -> Iterator[Line]:
     ):
         found = nf.compute_areas(counts, prevalence=eta, interval="simultaneous").filter(metric="pr_auc")
         held = found.select(pl.lit(truth).is_between("lower", "upper").sum()).item()
-        claim = f'`compute_areas("simultaneous")` holds pr_auc at prevalence {eta:g}'
+        claim = f"PR-AUC at {eta:g}"
         yield claim, f"{ROWS[0]} + {ROWS[1]:,} rows, AUC {area}, {kind}", ">= 0.95", held / logs, logs
 
 
@@ -110,8 +110,8 @@ def claims_of_units(effort: float) -> Iterator[Line]:
             rates = nf.compute_rates(given, interval="simultaneous", level=math.sqrt(0.95), units=units)
             held[units] += _curves_held(rates, shift)
     for units, number in held.items():
-        call = "" if units is None else ', units="bucket"'
-        claim = f'`compute_rates("simultaneous"{call})`, level √0.95: holds TPR and FPR at all thresholds'
+        taken = "rows as independent" if units is None else '`units="bucket"`'
+        claim = f"TPR and FPR at all thresholds, level √0.95; {taken}"
         where = f"{size[0]} + {size[1]:,} units scored twice"
         yield claim, where, "none" if units is None else ">= 0.95", number / logs, logs
 
