@@ -111,11 +111,16 @@ def _pairs(
     moved = np.array([stratum_sums(log, influences(log, metric, mix, log.rates))[:, 0] for log, mix in at])
     one, other = np.triu_indices(len(models), 1)
     apart, difference = moved[one] - moved[other], values[one] - values[other]
-    buckets = apart.shape[-1]
-    error = np.sqrt(np.var(apart, axis=-1, ddof=1) * buckets)
-    half = stdtrit(buckets - 1, (1 + level) / 2) * error
+    squares = (apart - apart.mean(axis=-1, keepdims=True)) ** 2
+    together, buckets = squares.sum(axis=-1), apart.shape[-1]
+    error = np.sqrt(together * buckets / (buckets - 1))
+    # Where a few rows of a rare class have most of the variance, so few say how large it is.
+    of_all = together[..., None]
+    shares = np.divide(squares, of_all, out=np.ones_like(squares), where=of_all > 0)
+    freedom = np.maximum(1 / (shares**2).sum(axis=-1), 2) - 1
+    half = stdtrit(freedom, (1 + level) / 2) * error
     with np.errstate(divide="ignore", invalid="ignore"):
-        p_value = 2 * stdtr(buckets - 1, -np.abs(difference) / error)
+        p_value = 2 * stdtr(freedom, -np.abs(difference) / error)
     p_value = np.where(error == 0, np.abs(difference) < _EQUAL, p_value)
     why = np.array([[why_not(log, classes, shares > 0) for shares in mix.priors] for log, mix in at], object)
     gap = np.where(np.isnan(difference), "the metric is undefined for one of the models", "").astype(object)

@@ -60,6 +60,25 @@ def test_equal_models_are_told_apart_as_often_as_the_level_says(metric):
     assert found["lower"] > 0
 
 
+@pytest.mark.thorough
+def test_a_rare_class_of_ten_rows_tells_no_equal_models_apart():
+    """Ten rows have most of the variance, and are no normal sample: 255 degrees of freedom were too many."""
+    rng = np.random.default_rng(5)
+    label = np.repeat([0, 1, 2], [200, 100, 10])
+    one = pl.DataFrame({"label": label, "bucket": np.arange(len(label)), "rows": 1})
+    tables = []
+    for log in range(60):
+        for model in "abcdef":
+            wrong = rng.random(len(label)) < np.array([0.02, 0.05, 0.4])[label]
+            named = one.with_columns(log=pl.lit(log), model=pl.lit(model), decision=(label + wrong) % 3)
+            tables.append(named)
+    counts = pl.concat(tables).with_columns(pl.col("rows").cast(pl.Int64))
+    found = nf.compare_class_models(counts, metric="balanced_accuracy", priors="observed")
+    told = found.group_by("log").agg(pl.col("distinguishable").any())["distinguishable"]
+    assert found["supported"].all()
+    assert told.mean() < 0.07  # it was 0.2
+
+
 def test_identical_models_do_not_differ_and_scenarios_are_apart():
     log = log_of(np.random.default_rng(2)).with_columns(b="a")
     mixes = {"x": {0: 0.5, 1: 0.25, 2: 0.25}, "y": {0: 0.0, 1: 0.5, 2: 0.5}}
