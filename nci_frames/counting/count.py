@@ -228,7 +228,7 @@ def _told(tally: Tally) -> Tally:
 
 
 def warn_of_units(scan: Scan) -> None:
-    """Tell who called the checked function that the units of a log are not kept together."""
+    """Warn the caller of the public function that the units of a log are not kept together."""
     if scan.has_units and BUCKET not in scan.keys:
         advice = "count unit_buckets(predictions); if no unit has several, predictions.drop('unit')"
         msg = f"{scan.source.where} has units whose rows are counted as independent: {advice}"

@@ -95,7 +95,7 @@ class Merged:
 
 
 def rows_of_thresholds(reached: NDArray[Any], first: Places) -> NDArray[Any]:
-    """Return how many rows reach each threshold and no higher one, of members that begin at *first*.
+    """Return the increments of members that begin at *first*: the rows that reach no higher threshold.
 
     *reached* is how many rows reach each threshold; the thresholds of a member ascend.
     """

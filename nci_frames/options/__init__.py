@@ -1,1 +1,1 @@
-"""What can be asked of a report, stated once."""
+"""Options of reports, defined once for commands and job files."""

@@ -49,7 +49,7 @@ class ReportOptions:
         float | None,
         Setting(
             number("between 0.5 and 1, both excluded", least=0.5, most=1, open_ends=True),
-            "Confidence that other rows also stay within the alerts.  [default: only this log has to]",
+            "Confidence that the limit of alerts also holds on other rows.  [default: it holds on this log]",
         ),
     ] = None
     threshold: Annotated[
