@@ -96,7 +96,7 @@ CLASS_COMPARISONS = _frame(
     "compare_class_models(class_counts, metric=..., priors=...)",
     _MIX,
     METRIC,
-    text("model_a", "first model", "a model of its own"),
+    text("model_a", "first model", "unnamed model"),
     text("model_b", "second model"),
     number("difference", "value of model_a - value of model_b", "undefined"),
     *bounds(number, "lower bound of the difference", _WHY),

@@ -60,12 +60,12 @@ UNIT = Column(
     required=False,
 )
 
-MODEL = text("model", "name of the model", "a model of its own")
+MODEL = text("model", "name of the model", "unnamed model")
 THRESHOLD = number("threshold", "a row is a positive decision if score >= threshold, as given")
 POINT = number(
     "threshold",
     "a row is a positive decision if score >= threshold, as given",
-    "the operating point is interpolated, or was not attained",
+    "interpolated or unattained point",
 )
 PREVALENCE = share("prevalence", "P(y=1) of the value, in [0, 1]", "the value does not depend on it")
 BETA = number(

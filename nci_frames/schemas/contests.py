@@ -5,8 +5,8 @@ from nci_frames.schemas.frame import FINITE, FrameSchema
 
 #: The two models of a crossover.
 CROSSING = (
-    text("model_a", "model that is better below the crossover", "a model of its own"),
-    text("model_b", "model that is better above the crossover", "a model of its own"),
+    text("model_a", "model that is better below the crossover", "unnamed model"),
+    text("model_b", "model that is better above the crossover", "unnamed model"),
 )
 
 CROSSOVERS = FrameSchema(
@@ -44,7 +44,7 @@ CERTIFIED_MAP = FrameSchema(
     "certify_decision_map(counts)",
     *_LAMBDAS,
     text("verdict", '"certified": one model is best; "several": each of several may be best; "unknown"'),
-    text("model", "model that may be the best", "unknown, or a model of its own"),
+    text("model", "model that may be the best", "unknown, or unnamed model"),
     text("reason", "why the best model is unknown", "the verdict is not unknown"),
 )
 MEAN_RANKS = FrameSchema(

@@ -14,7 +14,7 @@ PREDICTIONS = FrameSchema(
     ROW_WEIGHT,
     UNIT,
 )
-_CHOSEN = "the operating point is interpolated, or was not attained"
+_CHOSEN = "interpolated or unattained point"
 _COUNT_COLUMNS = (
     MODEL,
     POINT,
@@ -26,7 +26,7 @@ _COUNT_COLUMNS = (
         "resolution",
         '"exact": no other score lies between this threshold and the next; "grid" (also if the column is '
         "absent): others may",
-        "the operating point was not attained",
+        "unattained point",
         required=False,
     ),
 )
@@ -45,7 +45,7 @@ _RATE_COLUMNS = (
         number(
             f"effective_{of_class}",
             f"effective sample size of the {of_class}, if rows belong to units or have weights",
-            "the operating point was not attained",
+            "unattained point",
             minimum=0,
             maximum=2 * MOST_ROWS,
             required=False,
@@ -56,7 +56,7 @@ _RATE_COLUMNS = (
     flag(
         "supported",
         "whether the log has enough data for the selected criterion at that prevalence",
-        "the operating point was not attained",
+        "unattained point",
         required=False,
     ),
     text("reason", "why the operating point was not attained", "attained", required=False),

@@ -77,8 +77,8 @@ AUC_INTERVALS = FrameSchema(
 AUC_COMPARISONS = FrameSchema(
     "auc comparisons",
     "compare_auc(predictions)",
-    text("model_a", "first model by name", "a model of its own"),
-    text("model_b", "second model by name", "a model of its own"),
+    text("model_a", "first model by name", "unnamed model"),
+    text("model_b", "second model by name", "unnamed model"),
     share("auc_a", "ROC-AUC of model_a, ties as half", "the group lacks a class"),
     share("auc_b", "ROC-AUC of model_b, ties as half", "the group lacks a class"),
     number("difference", "auc_a - auc_b", "the group lacks a class", minimum=-1, maximum=1),
