@@ -1,4 +1,4 @@
-"""The answer to a question, at one prevalence and over all of them, from the tables of a log."""
+"""The answer to a question, at one prevalence and over prevalence, from the tables of a log."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -21,22 +21,22 @@ from nci_frames.schemas import within
 class AnswerTables(LogTables):
     """The tables of a log, and the answer to the question."""
 
-    #: F-beta at own best thresholds as far as it was computed for an earlier question to the same log.
+    #: F-beta at own best thresholds that an earlier question to the same log has computed.
     _earlier: pl.DataFrame | None = None
 
     @computed
     def answer(self) -> pl.DataFrame:
-        """The models at the prevalence of the question, the best first.
+        """The models at the prevalence of the question, best first.
 
         ``model``, ``threshold``, ``metric``, ``prevalence``, ``value``, ``lower``, ``upper``, ``rank``,
-        ``distinguishable`` (from the best; null where the log cannot tell), ``recall``, ``precision``,
+        ``distinguishable`` (from the best; null if the log cannot tell), ``recall``, ``precision``,
         ``pos_fraction``, ``supported``, ``reason``.
         """
         return self._asked.over([self.asked_prevalence])
 
     @computed
     def answer_over_prevalence(self) -> pl.DataFrame:
-        """The answer at each prevalence compared, without the tests: ``distinguishable`` is null."""
+        """The answer at each prevalence compared, without tests: ``distinguishable`` is null."""
         return self._asked.over(self._inside, tested=False)
 
     def answers(self, prevalence: Sequence[float], *, tested: bool = True) -> Iterator[Answer]:
@@ -53,11 +53,11 @@ class AnswerTables(LogTables):
 
     @computed
     def answer_winners(self) -> pl.DataFrame:
-        """The best model over prevalence for the question.
+        """Ranges of the best model over prevalence for the question.
 
-        ``start``, ``end``, ``model``, ``tied`` (all models that are equal there), ``supported``; and where
-        the start is in 95 % of the resampled logs, ``lower`` and ``upper``, where known. Where borders are
-        not exact, a row is one of the prevalences compared.
+        ``start``, ``end``, ``model``, ``tied`` (all models that are equal there), ``supported``, and the 95 %
+        interval of the start over resampled logs, ``lower`` and ``upper``, if known. If borders are not
+        exact, each row is one of the prevalences compared.
         """
         start, end = self.answer_span
         exact = self._exact_winners(start, end) if start < end else None
@@ -67,12 +67,12 @@ class AnswerTables(LogTables):
         return ranges.select("start", "end", "model", "tied", "supported", *known, **none)
 
     def _exact_winners(self, start: float, end: float) -> pl.DataFrame | None:
-        """Return ranges of the best models that leave no gap; None where only a grid can be asked."""
+        """Return exact ranges of the best model without gaps; None if only a grid can be evaluated."""
         question = self.question
         if question.area is not None:
             if question.area is PR_AUC:
                 return self.area_winners
-            # The best at one prevalence is the best at all, unless the area depends on it.
+            # Areas that do not depend on prevalence have one best model.
             best = best_at_each(self.answer).with_columns(start=pl.lit(start), end=pl.lit(end))
             return None if question.area.depends_on_prevalence else best
         if question.threshold is None:
@@ -85,26 +85,26 @@ class AnswerTables(LogTables):
 
     @property
     def answer_curve(self) -> pl.DataFrame:
-        """The answer at each of ``answer_prevalences``, without tests: what is drawn."""
+        """The answer at each of ``answer_prevalences``, without tests, for charts."""
         with within():
             return self._asked.over(self.answer_prevalences, tested=False)
 
     @property
     def answer_span(self) -> tuple[float, float]:
-        """The lowest and the highest prevalence over which ``answer_winners`` are searched."""
+        """Lowest and highest prevalence of ``answer_winners``."""
         return self._inside[0], self._inside[-1]
 
     @property
     def answer_prevalences(self) -> list[float]:
-        """The prevalences at which a page can be asked.
+        """Positions of the prevalence slider of a page.
 
-        Those compared, the asked one, and steps between them.
+        The prevalences compared, those of the question and of the log, and steps between them.
         """
         return places.answer_prevalences(self._inside, self.prevalence_range, self.observed_prevalence)
 
     @property
     def said(self) -> Answer:
-        """The answer, with what a sentence about it needs."""
+        """The answer with all that its sentences need."""
         return self._said(self.answer, self.asked_prevalence, self.answer_winners)
 
     def _said(
@@ -117,8 +117,8 @@ class AnswerTables(LogTables):
         return Answer(self.question, prevalence, observed, models, winners, self.answer_span, tested, lacks)
 
     def asking(self, **changes: Any) -> Self:
-        """Return the same log with a question that differs, for example ``asking(alerts=100)``."""
-        # The tables of the other question are computed anew but for those that do not depend on it.
+        """Return the same comparison with a changed question, for example ``asking(alerts=100)``."""
+        # Only tables that do not depend on the question are kept.
         same = {"_summed", "_candidates", "_own"}
         other = self._copy(
             lambda name: name in same or not isinstance(getattr(type(self), name, None), computed)
@@ -141,7 +141,7 @@ class AnswerTables(LogTables):
     def _own_places(self) -> pl.DataFrame:
         if not (self.question.own and self.question.f_beta):
             return super()._own_places
-        # Those of the second slider of a page take hardly longer at the same time.
+        # The betas of the second slider of a page are computed with the others at little extra cost.
         betas = [self.question.beta * factor for factor in places.SLIDER]
         answered = places.crossed(self.answer_prevalences, betas)
         return pl.concat([super()._own_places, answered]).unique(maintain_order=True)

@@ -1,4 +1,4 @@
-"""A question to the class counts of a log, and every table that answers it, computed when it is asked for."""
+"""Class counts of a log and a question -> every table of the answer, computed on first access."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -22,7 +22,7 @@ from nci_frames.questions.compared import computed
 from nci_frames.questions.order import Lead, read_leads
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, checked
 
-#: Values along the shares of all classes, at most; and steps along each, where these are fewer.
+#: Largest number of values along the shares of all classes, and of steps along each share.
 _MOST_VALUES, _STEPS = 12_000, 50
 #: The metrics of each class that a report shows.
 _OF_CLASS = ("precision", "recall", "f_beta")
@@ -38,34 +38,34 @@ def compare_classes(
     beta: float = 1.0,
     cost: Mapping[Any, Any] | None = None,
 ) -> "ClassComparison":
-    """Compare the models of a log of decisions among classes at a mix, for a report.
+    """Compare the models of a log of decisions among classes at a class mix.
 
     Parameters
     ----------
     class_counts
-        Class counts of a labelled log. With the key ``bucket`` of ``unit_buckets`` the models are compared on
-        the same units, and whole units vary in intervals; all other keys are added up.
+        Class counts of a labelled log. With the key ``bucket`` of ``unit_buckets``, models are compared on
+        the same units, and intervals resample whole units; all other keys are pooled.
     priors
-        The mix, as in ``project_classes``: "observed" is that of the rows of all models together. Of several
-        scenarios the first is asked for, and the others are compared as well.
+        The mix, as in ``project_classes``; "observed" is the mix of the rows of all models together. The
+        first of several scenarios is the one of the question; the others are compared as well.
     metric
-        A metric of all classes that models are ranked by. By default "macro_f_beta", or "expected_cost" where
-        costs are given.
+        Metric over all classes to rank by. By default "expected_cost" if *cost* is given, and "macro_f_beta"
+        otherwise.
     beta, cost
         As in ``project_classes``.
 
     Returns
     -------
-    A ClassComparison, which ``write_report`` takes. Each of its tables is computed when first asked for.
+    A ClassComparison, for ``write_report``. Each of its tables is computed on first access.
 
     Raises
     ------
     ParameterError
         If the metric is one of each class, a mix lacks a class, or an option is out of range.
     UnknownMetricError
-        If there is no such metric.
+        If the metric is unknown.
     SchemaError
-        If *class_counts* are no counts of a labelled log, have no rows, or the name of a model is null.
+        If *class_counts* are not counts of a labelled log, have no rows, or a model name is null.
 
     Examples
     --------
@@ -85,14 +85,14 @@ def compare_classes(
 
 
 class ClassComparison:
-    """The class counts of a log, the question, and every table of a report, each an attribute.
+    """Result of ``compare_classes``: the question, and every table of a report as an attribute.
 
-    ``compare_classes`` makes it. Each table is computed once, when it is asked for; ``tables`` has them all.
+    Each table is computed once, on first access; ``tables`` has them all.
     """
 
     def __init__(self, class_counts: Frame, priors: Any, metric: str | None, beta: float, cost: Any) -> None:
         known = metric_of_all(metric or ("macro_f_beta" if cost is None else "expected_cost"))
-        #: What is asked; the options as ``project_classes`` takes them; and what the metric is called.
+        #: The question, its options for ``project_classes``, and the metric in words.
         self.metric, self.beta, self.cost = known.name, beta_value(beta), cost
         self.asked: dict[str, Any] = {"beta": self.beta, "cost": cost}
         self.measure = known.in_words(self.beta)
@@ -100,40 +100,40 @@ class ClassComparison:
         if frame["model"].has_nulls():
             raise SchemaError.unnamed_model()
         by = [name for name in ("model", BUCKET, "weight", "label", "decision") if name in frame.columns]
-        #: The counts, by buckets of units where there are some; and those of each weight, class and decision.
+        #: Counts by bucket of units if there are any, and counts by weight, class and decision.
         self.by_unit = CLASS_COUNTS.finish(added_rows(frame, by))
         self.counts = CLASS_COUNTS.finish(added_rows(frame, [name for name in by if name != BUCKET]))
-        #: Buckets of units; None where rows are taken as independent.
+        #: Number of buckets of units; None if rows are independent.
         self.buckets: int | None = frame[BUCKET].n_unique() if BUCKET in by else None
-        #: Whether there are enough of them to see how they differ.
+        #: Whether there are enough buckets for intervals and tests.
         self.by_units = (self.buckets or 0) >= LEAST_BUCKETS
         self.models: list[str] = frame["model"].unique().sort().to_list()
         given = scenarios_of(priors)
         logs, mixes = read_mixes(self.counts, given | {"observed": "observed", "uniform": "uniform"} | given)
         if not logs.rows.sum():
             raise SchemaError("there are no rows to compare", hint="count a log that has rows")
-        #: Every class, sorted; and their names as text.
+        #: The classes, sorted, and their names as text.
         self.names: pl.Series = logs.names.filter(pl.Series(mixes.classes))
         self.classes: list[str] = self.names.cast(pl.String).to_list()
         shares = np.where(np.isnan(mixes.priors), rates_of(logs.rows), mixes.priors)[:, mixes.classes]
-        #: The mixes compared by name, the asked one first: the share of each class.
+        #: The share of each class in every mix, by name of the mix; the mix of the question is first.
         named = zip(mixes.names, shares.tolist(), strict=True)
         self.mixes = {name: dict(zip(self.names, mix, strict=True)) for name, mix in named}
-        #: Which of them is asked for, and the share of each class in it, by the class and by its name.
+        #: The mix of the question: its name, and the share of each class, by class and by class name.
         self.scenario, self.mix = next(iter(self.mixes.items()))
         self.shares = dict(zip(self.classes, self.mix.values(), strict=True))
-        #: The classes whose share can vary, since others have one, too.
+        #: Names of the classes whose share can vary, as other classes have a share.
         self.varied = [name for name, share in self.shares.items() if share < 1]
-        #: The mix that is asked for; a frame may have others, too, and the bounds of estimated shares.
+        #: The mix of the question; a frame may have other mixes, and bounds of estimated shares.
         of_frame = isinstance(priors, pl.DataFrame | pl.LazyFrame)
         self.asked_priors: Any = priors if of_frame else {self.scenario: self.mix}
 
     @computed
     def answer(self) -> pl.DataFrame:
-        """The models at the mix, the best first.
+        """The models at the mix of the question, best first.
 
         ``model``, ``metric``, ``value``, ``lower``, ``upper``, ``rank``, ``gap``, ``distinguishable`` (from
-        the best; null where the log cannot tell, or no unit was named), ``supported``, ``reason``.
+        the best; null if the log cannot tell, or has no units), ``supported``, ``reason``.
         """
         found = self.ranked(self.asked_priors, interval="delta").filter(scenario=self.scenario)
         apart = pl.lit(None, pl.Boolean)
@@ -149,7 +149,7 @@ class ClassComparison:
 
     @property
     def leading(self) -> list[str]:
-        """The models, those that rank highest at the mix first."""
+        """Names of the models, best first at the mix of the question."""
         return self.answer["model"].to_list()
 
     @property
@@ -159,26 +159,27 @@ class ClassComparison:
 
     @computed
     def other_mixes(self) -> pl.DataFrame:
-        """The models at every mix, ranked: that of the question, other scenarios, the log's own, uniform."""
+        """The models at every mix, ranked: the question's, other scenarios, the log's own, uniform."""
         order = pl.col("scenario").cast(pl.Enum([*self.mixes]))
         found = self.ranked(self.mixes).sort(order, "rank", "model", nulls_last=True)
         return found.select("scenario", "model", "value", "rank", "gap", "supported", "reason")
 
     @computed
     def of_each_class(self) -> pl.DataFrame:
-        """Precision, recall and F-beta of each class at the mix, with bounds, as of ``project_classes``."""
+        """Precision, recall and F-beta of each class at this mix, with bounds: see ``project_classes``."""
         return self._projected(self.asked_priors, _OF_CLASS, interval="delta").filter(scenario=self.scenario)
 
     @computed
     def matrix(self) -> pl.DataFrame:
-        """The rows of each class and decision, their share of the class, and that of the mix."""
+        """Rows of each class and decision, and their shares of the class and of the mix."""
         return matrix_at(self.counts, self.mix)[0]
 
     @computed
     def winners(self) -> pl.DataFrame:
-        """Where the best model changes with the share of a class, the others in proportion: exact ranges.
+        """Exact ranges of the best model over the share of each class, with the others in proportion.
 
-        ``class`` (as text), ``start``, ``end``, ``model``, ``tied``; none for the only class of a mix.
+        ``class`` (as text), ``start``, ``end``, ``model``, ``tied``. Raises ParameterError if the mix has
+        only one class.
         """
         if not self.varied:
             hint = "a mix of one class has no proportions of the others"
@@ -192,19 +193,19 @@ class ClassComparison:
 
     @cached_property
     def leads(self) -> dict[str, list[Lead]]:
-        """Which models lead along the share of each class; none where no model has a value."""
+        """The leading models along the share of each class; empty if no model has a value."""
         parts = self.winners.partition_by("class", maintain_order=True, as_dict=True)
         read = {str(name): read_leads(part, low=0, high=1) for (name,), part in parts.items()}
         return {name: [lead for lead in leads if any(lead.models)] for name, leads in read.items()}
 
     def _mix_at(self, name: str, share: float) -> dict[Any, float]:
-        """Return the mix in which a class has a share, and the others are in proportion."""
+        """Return the mix in which a class has this share, with the others in proportion."""
         mix = at_shares(np.array([*self.mix.values()]), share)[self.classes.index(name)]
         return dict(zip(self.names, mix.tolist(), strict=True))
 
     @cached_property
     def places(self) -> list[float]:
-        """The shares of a class at which a page can be asked: even steps, and those of the mix."""
+        """Positions of the share slider of a page: even steps, and the shares of the mix."""
         own = [self.shares[name] for name in self.varied]
         most = _MOST_VALUES // max(1, len(own) * len(self.models))
         steps = max(10, min(_STEPS, most - len(own)))
@@ -212,7 +213,7 @@ class ClassComparison:
 
     @computed
     def curves(self) -> pl.DataFrame:
-        """The models at ``places`` of the share of each class, the others in proportion, ranked.
+        """The models at ``places`` of the share of each class, with the others in proportion, ranked.
 
         ``class`` (as text), ``share``, ``model``, ``value``, ``lower``, ``upper``, ``rank``, ``supported``,
         ``reason``.
@@ -220,7 +221,7 @@ class ClassComparison:
         places = [(name, share) for name in self.varied for share in self.places]
         mixes = {str(number): self._mix_at(*place) for number, place in enumerate(places)}
         at = pl.DataFrame(places, ["class", "share"], orient="row").with_columns(scenario=pl.Series([*mixes]))
-        # All of them at once: the log is looked through once.
+        # One call for all mixes reads the log once.
         found = self.ranked(mixes, interval="delta").drop("class").join(at, on="scenario")
         columns = ["class", "share", "model", "value", "lower", "upper", "rank", "supported", "reason"]
         return found.select(columns).sort("class", "share", "rank", "model", nulls_last=True)
@@ -232,7 +233,7 @@ class ClassComparison:
         return {name: getattr(self, name) for name in names}
 
     def ranked(self, priors: Any, **interval: Any) -> pl.DataFrame:
-        """Return the models at mixes, ranked."""
+        """Return the models at several mixes, ranked."""
         return rank_models(self._projected(priors, self.metric, **interval))
 
     def _projected(self, priors: Any, metrics: str | Sequence[str], **interval: Any) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""A question to the counts of a log, and every table that answers it, computed when it is asked for."""
+"""Counts of a log and a question -> every table of the answer, computed on first access."""
 
 import warnings
 from collections.abc import Sequence
@@ -47,42 +47,39 @@ def compare_models(
     Parameters
     ----------
     counts
-        A counts frame; "exact" counts answer every threshold. The rows of each value of a key ``weight`` are
-        a sample by themselves, in every interval and test. If it has the key ``bucket`` of
-        ``unit_buckets``, the rows of a unit are kept together in every interval and test; otherwise rows are
-        taken as independent.
+        A counts frame; "exact" counts answer every threshold. Each value of a key ``weight`` is a separate
+        stratum in every interval and test. With the key ``bucket`` of ``unit_buckets``, intervals and tests
+        keep the rows of a unit together; otherwise rows are independent.
     prevalence
-        The class balances to compare at, each in [0, 1]; at most 10,000. Or the prevalence of each segment,
-        as in ``project_rates``, whose keys are among *segments*: each is then also judged at its own
-        (``field_projection``, ``field_areas``), and rolled up (``field_averages``). The other tables are then
-        at log steps from the lowest of them to the highest. The prevalence of the question is added.
+        Prevalences to compare at, each in [0, 1]; at most 10,000. Or a prevalence per segment, as in
+        ``project_rates``, with keys among *segments*: then each segment is also judged at its own prevalence
+        (``field_projection``, ``field_areas``) and averaged (``field_averages``), and the other tables use
+        log steps from the lowest prevalence to the highest. The prevalence of the question is added.
     question
-        What is asked, which ``Comparison.answer`` answers. By default: which model has the highest F-beta,
-        each at its own best threshold, at the prevalence of the log.
+        The question that ``Comparison.answer`` answers. By default: which model has the highest F-beta, each
+        at its own best threshold, at the prevalence of the log.
     beta
-        The weights of recall in F-beta, each in [0, inf]. That of a question of F-beta is added.
+        Weights of recall in F-beta, each in [0, inf]. The beta of a question about F-beta is added.
     threshold
-        The decision threshold of the operating points; that of the question, if it has one. Areas do not
-        depend on it.
+        Decision threshold of the operating points, unless the question has one. Areas do not depend on it.
     segments
-        The keys to show separately as well; all other keys (the folds) are pooled.
+        Key or keys to show separately as well; all other keys (such as folds) are pooled.
     fold
-        The key of the folds of a cross-validation, over which models are compared as well.
+        Key of the folds of a cross-validation, to compare models over folds as well.
     repeat
-        The key of the repeats of a cross-validation, in each of which every row is scored once. Areas, and
-        F-beta at own best thresholds, are taken within each repeat, with the rows of its folds together, and
-        averaged; rates at one threshold are the means over the repeats. Intervals and tests need the key
-        ``bucket``, since the rows of a unit in all repeats depend on each other: otherwise bounds of rates
-        are those of one repeat, and there are no tests.
+        Key of the repeats of a cross-validation; each repeat scores every row once. Areas and F-beta at own
+        best thresholds are computed within each repeat, over all its folds, and averaged. Rates at one
+        threshold are means over repeats. Intervals and tests need the key ``bucket``, since the repeated rows
+        of a unit are dependent; without it, bounds of rates are those of one repeat, and there are no tests.
     repeats
         Number of resampled logs for the certainty of the ranking, 2 to 1,000,000.
     unit_counts
-        The same rows counted by ``bucket``, *segments* and *repeat*, at the same thresholds, for a log so
-        large that the counts by folds, segments and buckets together would be too many.
+        The same rows counted by ``bucket``, *segments* and *repeat*, at the same thresholds. Use it for large
+        logs, whose counts by folds, segments and buckets together would be too many.
 
     Returns
     -------
-    A Comparison. Each of its tables is computed when it is first asked for.
+    A Comparison. Each of its tables is computed on first access.
 
     Raises
     ------
@@ -90,13 +87,13 @@ def compare_models(
         If a prevalence, beta, threshold or *repeats* is out of range, or a segment has no prevalence or
         several.
     SchemaError
-        If *counts* is not a counts frame, or has no such key.
+        If *counts* is not a counts frame, or lacks a key.
 
     Warns
     -----
     OutsideGridWarning
-        If the question asks for the threshold 0.5, and the scores of a model are not probabilities: 1 % of
-        its positives or negatives lie outside [0, 1].
+        If the threshold of the question is 0.5, and the scores of a model are not probabilities: at least 1 %
+        of its positives or negatives lie outside [0, 1].
 
     Examples
     --------
@@ -121,29 +118,30 @@ def compare_models(
         unit_counts=unit_counts,
     )
     if comparison.question.threshold is not None and comparison.off_scale is not None:
-        # Of the line that called the checked function.
+        # The warning points to the caller of the checked function.
         warnings.warn(comparison.off_scale, OutsideGridWarning, stacklevel=3)
     return comparison
 
 
 class Comparison(AnswerTables):
-    """The counts of a log, the question, and every table of a report, each an attribute.
+    """Result of ``compare_models``: the question, and every table of a report as an attribute.
 
-    ``compare_models`` makes it. Each table is computed once, when it is asked for; ``tables`` has them all.
+    Each table is computed once, on first access; ``tables`` has them all.
     """
 
     @computed
     def by_key(self) -> "tuple[Comparison, ...]":
-        """The same log by each key of the segments alone.
+        """Comparisons of the same log by each key of the segments alone.
 
-        Only itself with one key, and where segments have prevalences of their own, which belong to all keys.
+        Only this one if there are fewer than two keys, or if segments have their own prevalences, which
+        belong to all keys.
         """
         if len(self.segments) < 2 or self.field is not None:
             return (self,)
         return tuple(self._of_key(key) for key in self.segments)
 
     def _of_key(self, key: str) -> "Comparison":
-        # What all rows say is computed once.
+        # Tables of all rows are computed once, and copied.
         _ = self.answer, self.leading, self.best_winners
         apart = {"differences", "undefined", "by_key"}
         other = self._copy(lambda name: "segment" not in name and name not in apart)
@@ -153,10 +151,7 @@ class Comparison(AnswerTables):
 
     @computed
     def segment_points(self) -> pl.DataFrame | None:
-        """Rates of each model and segment at the threshold that the model has in the answer.
-
-        None without segments.
-        """
+        """Rates by model and segment at the threshold of the model in the answer; None without segments."""
         rates = self._segment_rates
         if rates is None:
             return None
@@ -165,16 +160,17 @@ class Comparison(AnswerTables):
 
     @computed
     def segment_areas(self) -> pl.DataFrame | None:
-        """The same as ``areas`` with a row per model and segment; None without segments."""
+        """Areas as in ``areas``, per model and segment; None without segments."""
         if not self.segments:
             return None
         return rank_models(self._by_segment.areas(self.segments, self.prevalence))
 
     @computed
     def field_projection(self) -> pl.DataFrame | None:
-        """The metrics of ``segment_points`` with each segment at its own prevalence in the field, which is in
-        ``field``, ranked; None where all segments are compared at the same prevalences.
-        """  # noqa: D205
+        """Metrics of ``segment_points`` with each segment at its prevalence in ``field``, ranked.
+
+        None if all segments are compared at the same prevalences.
+        """
         if self.segment_points is None or self.field is None:
             return None
         points, field = self.segment_points, self.field
@@ -182,14 +178,14 @@ class Comparison(AnswerTables):
 
     @computed
     def field_areas(self) -> pl.DataFrame | None:
-        """The same of the areas by segment."""
+        """Areas of each segment at its prevalence in ``field``, ranked; None as for ``field_projection``."""
         if self.field is None:
             return None
         return rank_models(compute_areas(self._log.by_segment, prevalence=self.field))
 
     @computed
     def field_averages(self) -> pl.DataFrame | None:
-        """Their averages over the segments, ranked; "micro" is the metric of the traffic."""
+        """Averages of ``field_projection`` over segments, ranked; "micro" is the metric of the traffic."""
         if self.segment_points is None or self.field is None:
             return None
         points, field = self.segment_points, self.field
@@ -199,21 +195,22 @@ class Comparison(AnswerTables):
 
     @computed
     def undefined(self) -> pl.DataFrame:
-        """Groups whose rates are undefined: model, segments, positives, negatives, reason."""
+        """Groups with undefined rates: model, segments, positives, negatives, reason."""
         if self.segment_points is None or self._segment_rates is None:
             return undefined_groups(self.points, self._near, ())
         return undefined_groups(self.segment_points, self._segment_rates, self.segments)
 
     @computed
     def segment_sizes(self) -> pl.DataFrame | None:
-        """Rows of each segment, summed over the models, the largest first; None without segments."""
+        """Number of rows of each segment over all models, largest first; None without segments."""
         return None if self._segment_rates is None else segment_sizes(self._segment_rates, self.segments)
 
     @computed
     def differences(self) -> pl.DataFrame | None:
-        """Why the metric of the question differs between the segments and the largest of them.
+        """Why the metric of the question differs between each segment and the largest segment.
 
-        Of an area it is F-beta. The columns of ``decompose_difference``; None unless segments have one key.
+        For an area, the metric is F-beta. Columns of ``decompose_difference``; None unless segments have one
+        key.
         """
         points, sizes, beta = self.segment_points, self.segment_sizes, self.main_beta
         if len(self.segments) != 1 or points is None or sizes is None:
@@ -227,11 +224,12 @@ class Comparison(AnswerTables):
 
     @computed
     def segment_ranks(self) -> pl.DataFrame | None:
-        """Segments by how much worse the best model of the answer is there, by the metric of the question, at
-        its threshold and prevalence: the columns of ``rank_segments``. An area has no threshold: of it F-beta
-        at the model's own best threshold is shown. None for sums of weights, for too few buckets of units,
-        for repeats without units, or with fewer than two segments.
-        """  # noqa: D205
+        """Segments ranked by how much worse the best model of the answer is there: see ``rank_segments``.
+
+        By the metric of the question, at its threshold and prevalence; for an area, by F-beta at the model's
+        own best threshold. None for sums of weights, too few buckets of units, repeats without units, or
+        fewer than two segments.
+        """
         drawn, points = self.segment_drawn, self.segment_points
         if not (self._log.whole and drawn.resampled and {*self.segments} == {*drawn.segments}):
             return None
@@ -250,25 +248,25 @@ class Comparison(AnswerTables):
 
     @property
     def segment_drawn(self) -> Drawn:
-        """What is drawn of the segments: rows, or buckets of units."""
+        """Counts by segments that intervals and tests resample: rows, or buckets of units."""
         return self._by_segment.drawn
 
     @property
     def segment_metric(self) -> str | pl.Expr:
-        """The metric by which segments are judged: that of the question; F-beta for an area."""
+        """Metric of the segments: that of the question, or F-beta for an area."""
         return "f_beta" if self.question.area is not None else self.question.asked
 
     @property
     def segment_threshold(self) -> float:
-        """The threshold of the best model of the answer, at which segments are judged."""
+        """Threshold of the segments: that of the best model of the answer."""
         known = self._answer_thresholds
         return known[self.answer["model"][0]] if isinstance(known, dict) else known
 
     @computed
     def _answer_thresholds(self) -> float | dict[str, float]:
-        """The threshold of each model in the answer; for an area that of its own best F-beta.
+        """Threshold of each model in the answer; for an area, that of its best F-beta.
 
-        That of the points where there is none.
+        Models without one have the threshold of the points.
         """
         if self.question.threshold is not None:
             return self.threshold
@@ -278,14 +276,14 @@ class Comparison(AnswerTables):
 
     @computed
     def _segment_rates(self) -> pl.DataFrame | None:
-        """The rates by segment near the thresholds of the answer."""
+        """Rates by segment near the thresholds of the answer; None without segments."""
         if not self.segments:
             return None
         return self._by_segment.segment_rates(self._answer_thresholds)
 
     @computed
     def _by_segment(self) -> LogCounts:
-        """The log by segments: counted by units at the thresholds of the answer, where that was put off."""
+        """The log by segments, counted by units at the thresholds of the answer if this was deferred."""
         if self._segment_units is None or not self.segments:
             return self._log
         known = self._answer_thresholds

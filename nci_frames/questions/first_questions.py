@@ -1,4 +1,4 @@
-"""The two questions that every report answers first: which model is best, and how far values are apart."""
+"""The first two questions of every report: which model is best, and how much the values differ."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +25,7 @@ def first_questions(
     measure: Callable[[Any], str],
     where: Callable[[Any], str] = lambda _: "",
 ) -> tuple[ReportQuestion, ReportQuestion]:
-    """Return both questions.
+    """Return both questions. All parameters are functions of the comparison.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ def first_questions(
     title
         Returns the title of the values.
     metric, measure
-        Return what models are ranked by, and what it is called.
+        Return the metric of the ranking, and its name in words.
     where
-        Returns what the chart adds to its title, where a page says it elsewhere.
+        Returns a suffix of the chart title, which a page shows elsewhere.
     """
 
     def draw(table: pl.DataFrame, comparison: AnyComparison) -> Chart:

@@ -1,4 +1,4 @@
-"""The tables of all rows of a log, each computed when it is first asked for."""
+"""The tables of all rows of a log, each computed on first access."""
 
 from collections.abc import Sequence
 
@@ -32,54 +32,54 @@ from nci_frames.questions.own_thresholds import OwnPoints, best_values
 from nci_frames.questions.undefined import off_scale, uncounted
 from nci_frames.schemas import beside, rows_where
 
-#: Curves are drawn of at most so many models: more cannot be distinguished by colour and stroke.
+#: Largest number of models with curves: more cannot be distinguished by colour and stroke.
 MOST_MODELS = 12
 
-#: At so many prevalences all models are compared with the best one.
+#: Largest number of prevalences at which all models are compared with the best, besides the main ones.
 _MOST_TESTED = 48
 
-#: What a comparison projects: the metrics of the papers.
+#: Projected metrics: those of the papers.
 METRICS = ("precision", "recall", "f_beta", "accuracy", "pos_fraction")
 
 
 class LogTables(Compared):
     """The tables of all rows of a log."""
 
-    #: The log, as far as it is known by segments how rows of units depend on each other.
+    #: The log by segments, with its buckets of units.
     _by_segment: LogCounts
 
     @computed
     def points(self) -> pl.DataFrame:
-        """Rates of each model at the threshold, pooled over all keys; the counts are those of all repeats."""
+        """Rates of each model at the threshold, pooled over all keys; counts are sums over repeats."""
         return self._log.bounded(select_operating_points(self._near, threshold=self.threshold))
 
     @computed
     def projection(self) -> pl.DataFrame:
-        """The metrics of ``METRICS`` of the points over prevalence x beta, ranked."""
+        """The ``METRICS`` of the points by prevalence and beta, ranked."""
         grid, betas, band = list(self.prevalence), list(self.beta), self._log.whole
         table = project_rates(self.points, metrics=METRICS, prevalence=grid, beta=betas, band=band)
         return rank_models(table)
 
     @computed
     def areas(self) -> pl.DataFrame:
-        """ROC-AUC and PR-AUC over prevalence, pooled over all keys, ranked.
+        """ROC-AUC and PR-AUC by prevalence, pooled over all keys, ranked.
 
-        With repeats, the values are means over them, with their ``std``.
+        With repeats, values are means over them, with their ``std``.
         """
         return rank_models(self._log.areas((), self.prevalence))
 
     @computed
     def best_points(self) -> pl.DataFrame:
-        """The operating points that have the model's highest F-beta at some prevalence and beta: rates."""
+        """Rates at the operating points with the model's highest F-beta at some prevalence and beta."""
         return self._own.points
 
     @computed
     def best(self) -> pl.DataFrame:
-        """F-beta of each model at its own best threshold, over prevalence x beta, ranked.
+        """F-beta of each model at its own best threshold, by prevalence and beta, ranked.
 
-        The value is that of ``cross_fit``, judged on other rows than the threshold was chosen on;
-        ``optimistic`` is that of the log itself. For sums of weights, which cannot be divided, it is the
-        value. With repeats, both are means over them; the threshold is the best one for all repeats.
+        ``value`` is that of ``cross_fit``, on other rows than those that chose the threshold; ``optimistic``
+        is that on the same rows. Sums of weights cannot be split, so ``value`` is the optimistic one. With
+        repeats, both are means over them, and the threshold is the best for all repeats together.
         """
         grid = places.crossed(self.prevalence, self.beta)
         known = self._own_values.drop_nulls("threshold")
@@ -89,29 +89,31 @@ class LogTables(Compared):
 
     @computed
     def best_winners(self) -> pl.DataFrame:
-        """The model with the highest F-beta over prevalence at ``main_beta``, each at its own best threshold,
-        exactly: ``winner_ranges`` with ``lower`` and ``upper``: where a range starts in 95 % of the resampled
-        logs in which its models change places.
-        """  # noqa: D205
+        """Exact ranges of the model with the highest F-beta over prevalence, each at its own best threshold.
+
+        At ``main_beta``: columns of ``winner_ranges``, with ``lower`` and ``upper``, the 95 % interval of the
+        start of a range over the resampled logs in which its models change places.
+        """
         return self._prevalence_winners(self.best_points)
 
     @computed
     def winners(self) -> pl.DataFrame:
-        """The same at the threshold of the points."""
+        """Ranges as in ``best_winners``, at the threshold of ``points``."""
         return self._prevalence_winners(self.points)
 
     @computed
     def beta_winners(self) -> pl.DataFrame:
-        """The same over beta at ``middle_prevalence``, at the threshold of the points."""
+        """Ranges as in ``winners``, over beta at ``middle_prevalence``."""
         middle = self.middle_prevalence
         ranges = winner_ranges(self.points, metric="f_beta", over="beta", prevalence=middle)
         return with_borders(ranges, self._logs, self.points, middle)
 
     @computed
     def folds(self) -> pl.DataFrame | None:
-        """F-beta of the models over the folds of a cross-validation, at the threshold of the points, over
-        beta at ``middle_prevalence``: the columns of ``compare_folds``; None without two folds.
-        """  # noqa: D205
+        """F-beta of the models over folds by beta, at ``middle_prevalence`` and the threshold of ``points``.
+
+        Columns of ``compare_folds``; None with fewer than two folds.
+        """
         if self._by_fold is None:
             return None
         points = select_operating_points(compute_rates(self._by_fold), threshold=self.threshold)
@@ -120,9 +122,10 @@ class LogTables(Compared):
 
     @computed
     def fold_areas(self) -> pl.DataFrame | None:
-        """ROC-AUC and PR-AUC within each fold at the ``main_prevalences``, averaged over the folds, with
-        ``std``, ``repeats`` (folds in which it is defined) and ``skipped``; None as for ``folds``.
-        """  # noqa: D205
+        """ROC-AUC and PR-AUC within folds at the ``main_prevalences``, averaged over the folds.
+
+        With ``std``, ``repeats`` (folds in which it is defined) and ``skipped``; None as for ``folds``.
+        """
         if self._by_fold is None:
             return None
         return average_over(areas_of(self._by_fold, list(self.main_prevalences)), over=list(self._log.folds))
@@ -133,14 +136,15 @@ class LogTables(Compared):
 
     @computed
     def decisions(self) -> pl.DataFrame:
-        """The model with the highest F-beta at each prevalence and beta: a decision map."""
+        """Decision map: the model with the highest F-beta at each prevalence and beta."""
         return decision_map(self._candidates)
 
     @computed
     def certified(self) -> pl.DataFrame | None:
-        """Where one model is certified to have it, and where several may, as ``certify_decision_map`` says;
-        None for sums of weights.
-        """  # noqa: D205
+        """Certified decision map: models that may have the highest F-beta, as in ``certify_decision_map``.
+
+        None if the log cannot be resampled, as with sums of weights.
+        """
         if self._logs is None:
             return None
         return certified_ranges(
@@ -150,25 +154,26 @@ class LogTables(Compared):
 
     @computed
     def area_nodes(self) -> pl.DataFrame:
-        """PR-AUC at the prevalences of ``area_nodes``, from which it is known over ``prevalence_range``."""
+        """PR-AUC at the nodes of ``area_nodes``, which determine it over ``prevalence_range``."""
         return self._log.areas((), area_nodes(*self.prevalence_range), PR_AUC)
 
     @computed
     def area_winners(self) -> pl.DataFrame:
-        """The model with the largest PR-AUC over ``prevalence_range``: the columns of ``winners``."""
+        """Ranges of the model with the largest PR-AUC over ``prevalence_range``: columns of ``winners``."""
         ranges = area_winners(self.area_nodes, self.support, *self.prevalence_range)
         return with_borders(ranges, self._logs)
 
     @computed
     def support(self) -> pl.DataFrame:
-        """The lowest prevalence at which the log can tell PR-AUC of each model."""
+        """Lowest prevalence at which the log supports the PR-AUC of each model."""
         return self._log.support()
 
     @computed
     def certainty(self) -> pl.DataFrame | None:
-        """The probability of being best over prevalence, by PR-AUC and by F-beta of the points at
-        ``main_beta``: the columns of ``probability_best``; None where no log can be resampled.
-        """  # noqa: D205
+        """Probability of being best by prevalence, by PR-AUC and by F-beta of ``points`` at ``main_beta``.
+
+        Columns of ``probability_best``; None if the log cannot be resampled.
+        """
         if self._logs is None:
             return None
         etas, beta = self.prevalence, self.main_beta
@@ -178,7 +183,7 @@ class LogTables(Compared):
 
     @computed
     def best_certainty(self) -> pl.DataFrame | None:
-        """The same for F-beta of each model at its own best threshold, chosen anew in every resampled log."""
+        """Certainty as in ``certainty``, by F-beta at own best thresholds, chosen anew in every resample."""
         if self._logs is None:
             return None
         beta = self.main_beta
@@ -187,11 +192,11 @@ class LogTables(Compared):
 
     @computed
     def contenders(self) -> pl.DataFrame | None:
-        """Which models may be the best, by each measure at ``main_beta``; None for sums of weights.
+        """Models that may be the best, by each measure at ``main_beta``; None as for ``certainty``.
 
-        At the prevalences compared, or at 48 of them and the main ones: the columns of ``compare_best`` after
-        ``measure``, which is "own" (each model at its own best threshold), "f_beta" (at the threshold of the
-        points) or "pr_auc".
+        At the prevalences compared; if they are more than 48, at 48 of them and the main ones. ``measure`` is
+        "own" (F-beta, each model at its own best threshold), "f_beta" (at the threshold of ``points``) or
+        "pr_auc"; then come the columns of ``compare_best``.
         """
         if self._logs is None:
             return None
@@ -199,24 +204,23 @@ class LogTables(Compared):
 
     @computed
     def shifts(self) -> pl.DataFrame | None:
-        """Whether each class has the same score distribution in all segments, as projection assumes.
+        """Tests of whether each class has the same scores in all segments, as projection assumes.
 
-        The columns of ``check_projection`` with ``key``, the key whose values were compared; None if not
-        tested.
+        Columns of ``check_projection`` with ``key``, the key whose values are compared; None if not tested.
         """
         return self._by_segment.shifts()
 
     @computed
     def curves(self) -> pl.DataFrame:
-        """The ROC curves of the first ``MOST_MODELS`` of the leading models.
+        """Rates frame of the ROC curves of the 12 leading models, to be drawn.
 
-        A rates frame, of which long curves keep only the points that are needed to look the same.
+        Long curves keep only the points needed to look the same.
         """
         return self._log.rates_of(report_curves(self._summed, self.leading[:MOST_MODELS]))
 
     @computed
     def curve_projection(self) -> pl.DataFrame:
-        """precision, pos_fraction and recall of the curves at the ``asked_prevalence``.
+        """Precision, pos_fraction and recall of ``curves`` at the ``asked_prevalence``.
 
         With ``supported_from``, the lowest prevalence at which the log supports the operating point.
         """
@@ -227,39 +231,33 @@ class LogTables(Compared):
 
     @computed
     def precision_uncertainty(self) -> pl.DataFrame | None:
-        """The width of the precision band where it is widest; None for sums of weights."""
+        """Largest width of the precision band of each model; None for sums of weights."""
         return max_precision_uncertainty(self.points) if self._log.whole else None
 
     @computed
     def area_errors(self) -> pl.DataFrame:
-        """The largest error of the PR-AUC of a model at any prevalence compared: model, error."""
+        """Largest error of the PR-AUC of each model at any prevalence compared: model, error."""
         error = ((pl.col("upper") - pl.col("lower")) / 2).max().alias("error")
         return self.areas.filter(metric="pr_auc").group_by("model").agg(error).sort("model")
 
     @computed
     def leading(self) -> tuple[str, ...]:
-        """The models that have a rank anywhere, the nearest to the top first.
-
-        All models where none has one.
-        """
+        """The models with a rank in any table, those nearest to the top first; all models if none has one."""
         return tuple(leading_models(*self._rankings()))
 
     @computed
     def uncounted(self) -> str | None:
-        """Why no model has a point at the threshold, where it was counted for none; None where it was."""
+        """Reason why no model has a point at the threshold; None if it was counted for some model."""
         return uncounted(self.points, self._near)
 
     @computed
     def off_scale(self) -> str | None:
-        """Why the threshold 0.5 says little: the scores are not probabilities; None where they may be."""
+        """Reason why the threshold 0.5 says little: scores are not probabilities. None if they may be."""
         return off_scale(self._summed) if self.threshold == PROBABLE else None
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Every table that there is, by the name of its attribute, in their order.
-
-        Computes those not yet asked for.
-        """
+        """All tables that are not None, by attribute name; computes the missing ones."""
         classes = reversed(type(self).__mro__)
         members = [pair for each in classes for pair in vars(each).items()]
         lazy = [name for name, value in members if isinstance(value, computed)]
@@ -268,7 +266,7 @@ class LogTables(Compared):
 
     @property
     def fold_count(self) -> int | None:
-        """The number of folds; None if they are not compared."""
+        """Number of folds; None if they are not compared."""
         folds = self.folds
         return None if folds is None else folds.select((pl.col("folds") + pl.col("skipped")).max()).item()
 
@@ -279,13 +277,13 @@ class LogTables(Compared):
 
     @computed
     def of_probabilities(self) -> bool:
-        """Whether all scores lie in [0, 1], as far as the counts can tell."""
+        """Whether all scores lie in [0, 1], according to the counts."""
         ends = near_threshold(self._summed, 0.0, 1.0, float("inf"))
         rows = self._log.rates_of(ends).drop_nulls(["tpr", "fpr"])
         return not rows.is_empty() and are_probabilities(rows)
 
     def counts_of(self, models: Sequence[str | None]) -> pl.DataFrame:
-        """Return the counts of some models, as far as they have rows of both classes."""
+        """Return the counts of those of these models that have rows of both classes."""
         known = {*self._near.drop_nulls(["tpr", "fpr"])["model"]}.intersection(models)
         return rows_where(self._summed, pl.col("model").is_in([*known], nulls_equal=True))
 
@@ -303,7 +301,7 @@ class LogTables(Compared):
 
     @property
     def _own_places(self) -> pl.DataFrame:
-        """The prevalences and betas at which models are judged at their own best thresholds."""
+        """Prevalences and betas at which models are judged at their own best thresholds."""
         return places.crossed(self.prevalence, self.beta)
 
     @computed
@@ -312,7 +310,7 @@ class LogTables(Compared):
 
     @computed
     def _logs(self) -> Resampled | None:
-        """What is resampled; None where that cannot be done."""
+        """Resampled logs; None if the log cannot be resampled."""
         if not (self._log.resampled and self.best.height):
             return None
         etas = {*self.prevalence, *self._tested}
@@ -320,7 +318,7 @@ class LogTables(Compared):
 
     @property
     def _tested(self) -> tuple[float, ...]:
-        """The main prevalences, and of the others as many, evenly, as a limit allows."""
+        """The main prevalences, with evenly chosen others up to ``_MOST_TESTED``."""
         grid = self.prevalence
         steps = min(len(grid), _MOST_TESTED)
         picked = {grid[round(step * (len(grid) - 1) / max(steps - 1, 1))] for step in range(steps)}

@@ -14,19 +14,19 @@ from nci_frames.schemas import beside
 
 @dataclass(frozen=True, slots=True)
 class OwnPoints:
-    """The operating points of each model that have its highest F-beta somewhere."""
+    """The operating points with the highest F-beta of each model at some prevalence and beta."""
 
-    #: All models, also those without rows of a class, which have no best point.
+    #: All models, including those without rows of a class, which have no best point.
     models: pl.Series
-    #: ``own_maps``: the threshold of each model by lambda.
+    #: Threshold of each model by lambda, from ``own_maps``.
     maps: pl.DataFrame
     #: Rates with bounds.
     points: pl.DataFrame
 
     def at(self, places: pl.DataFrame) -> pl.DataFrame:
-        """Return the best point of each model at each of some prevalences and betas, with these."""
+        """Return the best point of each model at pairs of prevalence and beta, with these columns."""
         eta, beta = pl.col("prevalence"), pl.col("beta")
-        # At prevalence 1 everything is precise, so lambda is 0 there whatever beta is.
+        # At prevalence 1 precision is 1, so lambda is 0 for any beta.
         ratio = ((1 - eta) / eta / beta.pow(2)).fill_nan(0.0)
         return (
             self.models.to_frame("model")
@@ -47,9 +47,9 @@ class OwnPoints:
 def best_values(own: OwnPoints, log: LogCounts, places: pl.DataFrame) -> pl.DataFrame:
     """Return F-beta of each model at its best threshold, at pairs of prevalence and beta.
 
-    The value is judged on other rows, and bounds are those of the points. For sums of weights, which cannot
-    be divided, it is that of the points. With repeats, thresholds are chosen and judged within each of them,
-    and the values averaged.
+    The value comes from other rows than those that chose the threshold; bounds are those of the points. Sums
+    of weights cannot be split, so their value is that of the points. With repeats, thresholds are chosen and
+    judged within each repeat, and values are averaged.
     """
     chosen = own.at(places)
     values: dict[str, pl.Expr | pl.Series] = {"value": f_beta()}
@@ -75,7 +75,7 @@ def best_values(own: OwnPoints, log: LogCounts, places: pl.DataFrame) -> pl.Data
 
 
 def widened(value: str) -> dict[str, pl.Expr]:
-    """Return the bounds at the threshold that the log chose, wide enough to hold the value on other rows."""
+    """Return the bounds at the chosen threshold, widened to contain the value on other rows."""
     known = pl.all_horizontal(pl.col("lower", value).is_not_null())
     return {
         "lower": pl.when(known).then(pl.min_horizontal("lower", value)),
@@ -84,7 +84,7 @@ def widened(value: str) -> dict[str, pl.Expr]:
 
 
 def averaged(fitted: pl.DataFrame, over: str) -> pl.DataFrame:
-    """Return the means of the values of ``cross_fit`` over a key, with their spread."""
+    """Return the means of the values of ``cross_fit`` over a key, with their standard deviation."""
     columns = ("model", over, "threshold", "metric", "prevalence", "beta", "value")
     honest = average_over(fitted.select(columns), over=over)
     own = average_over(fitted.select(*columns[:-1], value="optimistic"), over=over)

@@ -19,27 +19,27 @@ class Question:
     Parameters
     ----------
     prevalence
-        P(y=1) in the field, in (0, 1); None takes that of the log, or a middle one if it has one class.
+        P(y=1) in the field, in (0, 1). None takes that of the log, or a middle one if it has only one class.
     metric
-        Name or alias of a metric, or of an area such as "pr_auc"; None is F-beta, or recall where alerts are
-        limited, or the expected cost where costs are given.
+        Name or alias of a metric or an area, such as "pr_auc". None means expected cost if *cost* is given,
+        recall if *alerts* is given, and F-beta otherwise.
     beta
-        The weight of recall in F-beta, in (0, inf).
+        Weight of recall in F-beta, in (0, inf).
     cost
-        What a missed positive and a false alarm cost, both >= 0 and one of them above 0; and perhaps, as a
-        third number, what the review of every alert costs, whether it is right or not.
+        Costs of a missed positive and of a false alarm, both >= 0, one of them above 0. An optional third
+        number is the cost of reviewing an alert, right or wrong.
     alerts, volume
-        At most so many alerts among so many rows; each model is at the lowest threshold that keeps it.
+        Budget: at most *alerts* alerts among *volume* rows. Each model has the lowest threshold within it.
     threshold
-        A threshold for all models, without a budget of alerts; None takes each model's own best one.
+        Threshold of all models, without a budget of alerts. None takes each model's own best threshold.
     confidence
-        How sure it must be that other rows keep the budget of *alerts* as well, in (0.5, 1); None asks it of
-        this log alone.
+        Confidence that other rows keep the budget of *alerts* as well, in (0.5, 1). None requires it of this
+        log only.
 
     Raises
     ------
     ParameterError
-        If a number is out of range, or options do not go together.
+        If a number is out of range, or options cannot be combined.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Question:
     confidence: float | None = None
 
     def __post_init__(self) -> None:
-        """Check what belongs together."""
+        """Check the ranges and combinations of the options."""
         eta = self.prevalence
         if eta is not None and not 0 < eta < 1:
             raise ParameterError.out_of_range("at", eta, "between 0 and 1, both excluded")
@@ -79,7 +79,7 @@ class Question:
             raise ParameterError.out_of_range("cost", self.cost, "two numbers >= 0, one of them above 0")
         if self.volume is not None and not 0 < self.volume < float("inf"):
             raise ParameterError.out_of_range("volume", self.volume, "a finite number > 0")
-        # Raises if there is no such metric, or no best value of it, before anything is counted.
+        # Raises before anything is counted if the metric is unknown or has no best value.
         better_sign(asked_metric(self.asked))
         area = curve_asked(self.asked)
         if area is not None and not isinstance(area, Area):
@@ -111,7 +111,7 @@ class Question:
 
     @property
     def asked(self) -> str | pl.Expr:
-        """The metric, ready to be evaluated."""
+        """Metric of the question, as a name or an expression."""
         if self.cost is not None:
             missed, false, *review = self.cost
             return expected_cost(c_fp=false, c_fn=missed, c_alert=review[0] if review else 0)
@@ -121,21 +121,21 @@ class Question:
 
     @property
     def area(self) -> Area | None:
-        """The area that is asked for; None for a metric of operating points."""
+        """Area of the question; None for a metric of operating points."""
         found = curve_asked(self.asked)
         return found if isinstance(found, Area) else None
 
     @property
     def f_beta(self) -> bool:
-        """Whether F-beta is asked for."""
+        """Whether the metric is F-beta."""
         return isinstance(self.asked, str) and find_metric(self.asked).name == "f_beta"
 
     @property
     def share(self) -> float | None:
-        """The budget of alerts, as a share of all rows."""
+        """Budget of alerts as a share of all rows; None without a budget."""
         return None if self.alerts is None or self.volume is None else self.alerts / self.volume
 
     @property
     def own(self) -> bool:
-        """Whether each model is at its own best threshold, chosen for the metric."""
+        """Whether each model has its own best threshold, chosen by the metric."""
         return self.alerts is None and self.threshold is None and self.area is None

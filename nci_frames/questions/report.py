@@ -1,4 +1,4 @@
-"""The questions of a report, in their order; and their charts."""
+"""The questions of a report, in their order, and their charts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,9 +38,9 @@ _ROOMS = (
 
 
 def report_questions() -> tuple[ReportQuestion, ...]:
-    """Return the questions that a report answers, in their order.
+    """Return the questions of a report, in their order.
 
-    ``write_report`` takes them as *questions*: some of them, or some more.
+    Pass some of them, or others as well, to ``write_report`` as *questions*.
 
     Returns
     -------
@@ -56,9 +56,9 @@ def report_questions() -> tuple[ReportQuestion, ...]:
 
 
 def class_report_questions() -> tuple[ReportQuestion, ...]:
-    """Return the questions that a report on decisions among classes answers, in their order.
+    """Return the questions of a report on decisions among classes, in their order.
 
-    ``write_report`` takes them as *questions*: some of them, or some more.
+    Pass some of them, or others as well, to ``write_report`` as *questions*.
 
     Returns
     -------
@@ -74,30 +74,30 @@ def class_report_questions() -> tuple[ReportQuestion, ...]:
 
 
 def questions_of(comparison: AnyComparison) -> tuple[ReportQuestion, ...]:
-    """Return the questions of the library for a comparison."""
+    """Return the default questions for a comparison."""
     return classes.QUESTIONS if isinstance(comparison, ClassComparison) else report_questions()
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A question of a report with what answers it in one comparison."""
+    """A question of a report with its answer in one comparison."""
 
     question: ReportQuestion
     title: str
     table: pl.DataFrame
-    #: What is said; None where the table is shown.
+    #: Sentences of the answer; None if the table is shown instead.
     sentences: list[str] | None
 
     @property
     def silent(self) -> bool:
-        """Whether only a chart answers it."""
+        """Whether the question is answered only by a chart."""
         return self.sentences == []
 
 
 def answered(
     comparison: AnyComparison, /, questions: Sequence[ReportQuestion] | None = None
 ) -> list[Answered]:
-    """Return the questions that the log has an answer to, in the order of their sections."""
+    """Return the questions that the comparison can answer, in the order of their sections."""
     found = []
     asked = questions_of(comparison) if questions is None else questions
     for question in sorted(asked, key=lambda question: SECTIONS.index(question.section)):
@@ -111,7 +111,7 @@ def answered(
 def report_charts(
     comparison: AnyComparison, /, questions: Sequence[ReportQuestion] | None = None
 ) -> dict[str, Chart]:
-    """Draw the charts of a report by their names, without those that cannot be drawn."""
+    """Return the charts of a report by name, without those that cannot be drawn."""
     found = {}
     for shown in answered(comparison, questions):
         try:

@@ -1,4 +1,4 @@
-"""What a question of a report is: its table, its sentences, its chart of which models, and its place."""
+"""A question of a report: its table, its sentences, its chart and its section."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -19,45 +19,45 @@ Chart = alt.LayerChart | alt.FacetChart
 AnyComparison = Comparison | ClassComparison
 Rows = TypeVar("Rows", pl.DataFrame, pl.DataFrame | None)
 
-#: Where a question may stand in a report, in their order.
+#: Sections of a report, in their order.
 SECTIONS = ("answer", "order", "charts", "segments", "data")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportQuestion:
-    """One question of a report, whole: every format of a report has its answer.
+    """A question of a report, answered in every format.
 
     Parameters
     ----------
     name
-        A name that is valid as a file name; that of its chart, and its key in JSON.
+        Name of the chart's file and key in JSON: ASCII letters, digits, - and _.
     title
-        The question, as the heading of its table and of its chart; sentences may stand without it. Or a
-        function of the comparison that returns it.
+        The question, as the heading of its table and chart; sentences may appear without it. Or a function
+        of the comparison that returns it.
     section
-        Where it stands: "answer", "order", "charts", "segments" or "data".
+        Section of the report: "answer", "order", "charts", "segments" or "data".
     table
-        A function of the comparison (``Comparison`` or ``ClassComparison``) that returns the frame that
-        answers it; None where the log has no answer, and the question is left out.
+        Function of the comparison (``Comparison`` or ``ClassComparison``) that returns a frame with the
+        answer. If it returns None, the question is omitted.
     say
-        A function of the table that returns sentences, which stand instead of the table. Without it the table
-        is shown; on the page only if there is no chart.
+        Function of the table that returns sentences, shown instead of the table. Without it the table is
+        shown; on the page only if there is no chart.
     draw
-        A function of the table that returns an Altair chart. One that raises ParameterError is not drawn.
+        Function of the table that returns an Altair chart. If it raises ParameterError, there is no chart.
     under
-        The heading under which the page folds it away, with others of the same heading; "" leaves it open.
+        Heading under which the page folds it away, with others of the same heading; "" leaves it open.
     say_at
-        A function of the comparison and of several prevalences that returns the sentences at each of them:
-        the page shows those at the place of its slider.
+        Function of the comparison and several prevalences that returns the sentences at each of them. The
+        page shows those at the position of its slider.
     live
-        What the controls of the page do to the chart; for the questions of the library.
+        How the controls of the page change the chart; for the questions of the library.
 
     *say* and *draw* may take the comparison as a second argument.
 
     Raises
     ------
     ParameterError
-        If the name is no file name, or there is no such section.
+        If the name has other characters, or the section is unknown.
 
     Examples
     --------
@@ -97,20 +97,20 @@ class ReportQuestion:
             raise ParameterError(msg, where=f"question {self.name!r}", found=repr(self.section))
 
     def heading(self, comparison: AnyComparison) -> str:
-        """Return the question."""
+        """Return the title of the question for this comparison."""
         return self.title if isinstance(self.title, str) else self.title(comparison)
 
     def sentences(self, table: pl.DataFrame, comparison: AnyComparison) -> list[str] | None:
-        """Return what is said; None where the table is to be shown."""
+        """Return the sentences; None if the table is shown instead."""
         return None if self.say is None else _call(self.say, table, comparison)
 
     def chart(self, table: pl.DataFrame, comparison: AnyComparison) -> Chart | None:
-        """Return what is drawn."""
+        """Return the chart; None if the question has none."""
         return None if self.draw is None else _call(self.draw, table, comparison)
 
 
 def _call(function: Callable[..., Any], table: pl.DataFrame, comparison: AnyComparison) -> Any:
-    """Call with the comparison, too, if the function takes two arguments."""
+    """Call a function with the table, and with the comparison if it takes two arguments."""
     try:
         inspect.signature(function).bind(table, comparison)
     except TypeError:
@@ -128,9 +128,9 @@ def picture(
     under: str = "",
     **live: str,
 ) -> ReportQuestion:
-    """Return a question that only a chart answers: its table stands elsewhere, and nothing is said.
+    """Return a question answered only by a chart, without sentences; its table appears elsewhere.
 
-    *draw* may be a chart of several models, which is given what such charts share as far as it takes it.
+    If *draw* is a chart of several models, its parameters named in ``_SHARED`` are filled in.
     """
     if {"models", "priors"} & {*inspect.signature(draw).parameters}:
         draw = _of_models(draw)
@@ -141,7 +141,7 @@ def picture(
 
 
 def said(name: str, title: str, say: Callable[[Any], list[str]]) -> ReportQuestion:
-    """Return a question of the answer that sentences answer, which have no table."""
+    """Return a question of the section "answer" that is answered by sentences without a table."""
     return ReportQuestion(
         name=name, title=title, section="answer", table=lambda _: pl.DataFrame(),
         say=lambda _, comparison: say(comparison),
@@ -149,23 +149,22 @@ def said(name: str, title: str, say: Callable[[Any], list[str]]) -> ReportQuesti
 
 
 def shown_models(comparison: AnyComparison, /, *, most: int = MOST_MODELS) -> list[str]:
-    """Return the models that charts show: the few that rank highest anywhere, sorted."""
+    """Return the models shown in charts, sorted: at most *most*, those that rank highest anywhere."""
     return sorted(comparison.leading[:most])
 
 
 def of_shown(table: Rows, comparison: AnyComparison, /, *, most: int = MOST_MODELS) -> Rows:
-    """Return the rows of these models, if there is a table."""
+    """Return the rows of the models shown in charts; None without a table."""
     models = shown_models(comparison, most=most)
     return None if table is None else table.filter(pl.col("model").is_in(models, nulls_equal=True))
 
 
 def at_asked(title: str) -> Callable[[Comparison], str]:
-    """Return a title that says at which prevalence a chart holds; on the page it follows the slider."""
+    """Return a title with the prevalence of the chart; on the page it follows the slider."""
     return lambda comparison: f"{title} at prevalence {format_grid(comparison.asked_prevalence)}"
 
 
-#: What charts of several models share: these models, the prevalence of the log, and what is asked; of classes
-#: the mix, and what the metric is called.
+#: Parameters that charts of several models share, as functions of the comparison.
 _SHARED: Mapping[str, Callable[[Any], Any]] = {
     "models": shown_models,
     "observed": lambda comparison: comparison.observed_prevalence,
@@ -178,7 +177,7 @@ _SHARED: Mapping[str, Callable[[Any], Any]] = {
 
 
 def marks(comparison: Comparison, /, *names: str) -> dict[str, Any]:
-    """Return some of what charts share, by default these models and the prevalence of the log."""
+    """Return shared parameters of charts by name, by default the models and the prevalence of the log."""
     return {name: _SHARED[name](comparison) for name in names or ("models", "observed")}
 
 

@@ -12,7 +12,7 @@ from nci_frames.questions.first_questions import first_questions
 from nci_frames.questions.report_question import Chart, marks, of_shown, picture
 from nci_frames.tables.numbers import format_grid, sentence
 
-#: Bands of more models than this overlap too much.
+#: Largest number of models with bands: more bands overlap too much.
 _MOST_BANDS = 4
 
 
@@ -22,7 +22,7 @@ def _title(comparison: Comparison) -> str:
 
 
 def _over_prevalence(comparison: Comparison) -> pl.DataFrame:
-    """Return the values at every place of the page's slider, however few prevalences were compared."""
+    """Return the values at every position of the page's slider, not only at the prevalences compared."""
     rows = of_shown(comparison.answer_curve, comparison)
     few = rows["model"].n_unique() <= _MOST_BANDS
     return rows if few and rows["lower"].drop_nulls().len() else rows.drop("lower", "upper")
