@@ -187,7 +187,7 @@ def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
 
 
 def _real(path: Path) -> Path:
-    """Return a path without symbolic links; pathlib raises no OSError for a link to itself, so this does."""
+    """Return a path without symbolic links; for a link to itself, pathlib would raise no OSError."""
     return Path(os.path.realpath(path))
 
 

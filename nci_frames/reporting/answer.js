@@ -1,5 +1,5 @@
 "use strict";
-// The answer at the place of the sliders, in the words of the library.
+// The answer at the position of the sliders, with the sentences of the library.
 nci.say = () => {
   const { data, lines } = nci.values;
   const [first, second, ...more] = lines();

@@ -9,7 +9,7 @@
   const drawn = new Map();
   let round = 0;
 
-  // Model names are in data and in domains, and may look like colours: these parts are not changed.
+  // Data and domains are not changed, since model names there may look like colours.
   const LITERAL = new Set(["data", "datasets", "domain"]);
   /** @type {(node: Spec) => Spec} */
   const recolour = (node) => {
@@ -44,7 +44,7 @@
     spec.layer.push(live);
   };
 
-  // The page has one legend for all charts: what is highlighted there fades the rest of each of them.
+  // The page has one legend for all charts: highlighting a model there fades all others in each chart.
   const LIT = "!length(highlighted) || indexof(highlighted, datum.model) >= 0";
   const FILLED = new Set(["area", "bar", "rect"]);
   const followLegend = (/** @type {Spec} */ spec) => {
@@ -66,7 +66,7 @@
     }
   };
 
-  // Folded away, a box has no width: it gets that of the first one, and its own when it is opened.
+  // A folded box has no width: it gets the width of the first box, and its own when it is opened.
   const roomOf = (/** @type {HTMLElement} */ box) => box.clientWidth || boxes[0].clientWidth || WIDTH;
   const prepare = (/** @type {HTMLElement} */ box) => {
     const room = roomOf(box);
@@ -74,13 +74,13 @@
     for (const name in spec.datasets) spec.datasets[name] = nci.unpack(spec.datasets[name]);
     if (box.dataset.chosen) {
       const rows = nci.segmentRows();
-      // Altair moves data that all layers share out of them.
+      // Altair moves shared data of all layers to the top level.
       const { name } = layers(spec).find((part) => part.name === "points").data ?? spec.data;
       spec.datasets[name] = rows;
       spec.height = 18 * rows.length + 10;
     }
     if (box.dataset.rule || box.dataset.points) mark(spec, box.dataset);
-    // Names inside a plot that is as narrow as the page have no room.
+    // A plot as narrow as the page has no room for names inside.
     if (room < 420 && spec.layer && spec.width === "container") spec.layer = spec.layer.filter((/** @type {Spec} */ part) => !/^(names|outlines)$/.test(part.name));
     if (nci.legend) followLegend(spec);
     spec.config.axis.titleLimit = room - 70;
@@ -88,7 +88,7 @@
       spec.columns = Math.max(1, Math.min(spec.columns ?? 3, Math.floor(room / 230)));
       spec.spec.width = Math.min(WIDTH, Math.floor((room - 90) / spec.columns - 30));
     }
-    // Its heading says of which metric the values are, since another question may be asked.
+    // The heading names the metric, since the controls may change the question.
     if (box.dataset.recomputed === "answer") for (const part of layers(spec)) if (part.encoding?.x?.title) part.encoding.x.title = null;
     if (document.documentElement.dataset.theme === "dark") spec = recolour(spec);
     const legend = spec.config.legend;
@@ -98,14 +98,14 @@
       }
     }
     legend.columns = Math.max(1, Math.floor((legend.columns * room) / WIDTH));
-    // The legend begins under the axis and has its symbols to the left of the names.
+    // The legend starts below the axis, with symbols to the left of the names.
     legend.labelLimit = Math.min(legend.labelLimit, room - 110);
     return spec;
   };
 
   const draw = async (/** @type {HTMLElement} */ box) => {
     const spec = prepare(box);
-    // Vega marks the rows that it is given, and would take a marked copy for the row itself.
+    // Vega tags the rows that it is given, and would take a copy with a tag for the row itself.
     const rows = new Map(Object.entries(structuredClone(spec.datasets ?? {})));
     const shapes = [spec, ...layers(spec)].filter((part) => spec.datasets?.[part.data?.name] && !/^(text|rule)$/.test(part.mark?.type ?? part.mark));
     const sets = new Map();
@@ -114,13 +114,13 @@
     const models = encoding(spec, "color")?.scale?.domain ?? [];
     try {
       const { view } = await vegaEmbed(box, spec, { ast: true, renderer: "svg", actions: false });
-      // The box describes the chart; reading its marks one by one would be useless.
+      // The box has the description; a screen reader should not read every mark.
       box.querySelector("svg").setAttribute("aria-hidden", "true");
       drawn.get(box)?.view.finalize();
       drawn.set(box, { view, source, sets, models, rows });
       nci.showLive?.(box);
       box.dataset.drawn = String(box.clientWidth);
-      // It kept room for the chart.
+      // Release the room reserved for the chart.
       box.style.minHeight = "0";
     } catch (error) {
       box.textContent = "This chart cannot be drawn here; its numbers are in the tables.";

@@ -31,7 +31,7 @@
     if (!waiting) requestAnimationFrame(show);
     waiting = true;
   };
-  // The answer is known at the places of the slider: a number is moved to the nearest of them.
+  // The answer is known at the places of the slider: round a number to the nearest place.
   const nearest = (/** @type {number} */ value) => {
     const far = data.prevalence.map((at) => Math.abs(data.own ? at - value : Math.log(at / value)));
     return far.indexOf(Math.min(...far));
@@ -44,7 +44,7 @@
     slider.max = String(places - 1);
     slider.addEventListener("input", () => {
       set(name, Number(slider.value));
-      // Of another class the page first shows the mix that was asked for.
+      // For another class, first show the mix of the question.
       if (data.own && name === "asked") set("prevalence", data.own[state.asked]);
     });
   }

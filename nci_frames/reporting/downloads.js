@@ -1,5 +1,5 @@
 "use strict";
-// The data of a chart as CSV, in which no text is taken for a formula.
+// The data of a chart as CSV, where no text can be read as a formula.
 (() => {
   const FORMULA = /(^|[;\t\r\n])((?:(?![\t\r\n])[\s\p{Z}\p{C}])*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/gu;
   const guarded = (/** @type {string} */ text) => text.replace(FORMULA, "$1'$2").replace(/^([\t\r\n])/, "'$1");
@@ -15,17 +15,17 @@
       .map((row) => row.map(cell).join(","))
       .join("\n");
   };
-  // What only says where a shape is drawn.
+  // Columns that only position shapes.
   const PLACES = new Set(["from", "to", "t", "beta_high", "beta_low", "odds", "place", "eta"]);
   nci.chartCsv = (box) => {
     const chart = nci.chartOf(box);
     if (!chart) return "";
     const sets = [...chart.sets].map(([name, layer]) => {
-      // Of the models: what is drawn where nobody knows has none.
+      // Only rows with a model: shapes for "unknown" have none.
       const rows = chart.view.data(name).filter((row) => (row.model ?? null) !== null);
       return { layer, rows, columns: new Set(rows.flatMap((row) => Object.keys(row)).filter((column) => !PLACES.has(column))) };
     });
-    // What is drawn of a table is not saved beside the whole table.
+    // Leave out data sets whose columns are a subset of another set.
     const whole = sets.filter((set) => set.columns.has("model") &&
       !sets.some((other) => other.columns.size > set.columns.size && [...set.columns].every((column) => other.columns.has(column))));
     const rows = whole.flatMap(({ layer, rows, columns }) =>

@@ -7,7 +7,7 @@
   const place = new Map(data.models.map((name, i) => [name, i]));
   const lit = new Set(); // names of models, as the tables have them
   nci.legend = chips.length > 0;
-  // Charts cannot hold every name as it is.
+  // Charts may use encoded names.
   nci.highlighted = () => [...lit].map((name) => data.drawn[place.get(name)]);
 
   const nameOf = (/** @type {Element} */ chip) => chip.lastChild.textContent;

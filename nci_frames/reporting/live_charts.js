@@ -1,11 +1,11 @@
 "use strict";
-// What the sliders do to the charts: marks at the prevalence, values looked up or projected to it.
+// Effect of the sliders on the charts: marks at the prevalence, and values looked up or projected to it.
 (() => {
   const { data, eta, rows, along, inWords, fBeta } = nci.values;
-  // Charts cannot hold every name as it is.
+  // Charts may use encoded names.
   const place = new Map(data.drawn.map((name, i) => [name, i]));
   const found = () => new Map(rows().map((row) => [Number(row.model), row]));
-  // Of all rows, those that are alerts and right grow with the prevalence, those that are wrong with its rest.
+  // The share of right alerts among all rows is proportional to the prevalence, that of wrong alerts to its complement.
   const moved = (/** @type {Row} */ row, /** @type {number} */ right, /** @type {number} */ wrong) => {
     const before = Number(row.prevalence);
     return [(right * eta()) / before, (wrong * (1 - eta())) / (1 - before)];
@@ -36,7 +36,7 @@
       const changed = { share: right + wrong, observed: precision([right, wrong]), predicted: sum / (right + wrong) };
       return { ...row, ...changed, prevalence: eta(), lower: bound(row.lower), upper: bound(row.upper) };
     },
-    // Each value is a sum over all rows, the share of either class times its own.
+    // Each value is a mean over both classes, weighted by their shares.
     decisions: (row) => {
       /** @type {Row} */
       const mixed = { ...row, prevalence: eta() };
@@ -55,7 +55,7 @@
   };
   const where = () => (data.own ? `where ${inWords(eta())}` : `at prevalence ${nci.formatGrid(eta())}`);
   const metric = (/** @type {number} */ asked) => data.answers[asked].name;
-  // What a chart shows that the controls change: its rows, and the end of its title.
+  // Parts of a chart that the controls change: its rows, and the end of its title.
   /** @type {Record<string, (title: string) => string>} */
   const titles = {
     answer: (title) => `${title.replace(metric(data.asked.first), metric(nci.state.asked))} ${where()}`,
@@ -81,7 +81,7 @@
     if (recomputed) {
       const move = moves[recomputed];
       for (const name of chart.sets.keys()) chart.view.data(name, move ? chart.rows.get(name).map(move) : along());
-      // What treating all rows is worth at the threshold 0 is the most that there is.
+      // The maximum is the net benefit of treating all rows at threshold 0.
       if (recomputed === "decisions") chart.view.signal("top", eta());
       const title = document.getElementById(`${spec}-title`);
       title.dataset.first ??= title.textContent.replace(/ at prevalence .*$/, "");

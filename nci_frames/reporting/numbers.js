@@ -1,9 +1,9 @@
 "use strict";
-// What the page computes by itself, from counts, and how it writes numbers. No document is needed here.
+// Computations of the page from counts, and formats of numbers, without access to the document.
 /** @type {Nci} */
 const nci = /** @type {any} */ ({});
 
-// As in the library: shares of precision and recall keep beta 0 and infinity free of special cases.
+// As in the library: with shares of precision and recall, beta 0 and infinity need no special cases.
 nci.fBeta = (tpr, fpr, eta, beta) => {
   const precisionShare = 1 / (1 + beta * beta);
   const recallShare = 1 / (1 + 1 / (beta * beta));
@@ -14,7 +14,7 @@ nci.fBeta = (tpr, fpr, eta, beta) => {
   return whole > 0 ? found / whole : null;
 };
 
-// By FPR/TPR and eta alone: points with one quotient tie to the last digit.
+// Depends only on FPR/TPR and eta, so that points with equal quotients tie exactly.
 nci.precision = (tpr, fpr, eta) => {
   const value = 1 / (1 + (1 - eta) * (fpr / tpr / eta));
   return Number.isNaN(value) ? null : value;
@@ -34,8 +34,8 @@ const scientific = (/** @type {number} */ value, /** @type {number} */ digits) =
   return [mantissa, superscript(Number(exponent))];
 };
 
-// As Python rounds: to the even digit what lies in the middle, which toFixed and toPrecision round up. A number of
-// so many decimals is a whole number of as many halvings, so that 0.45, which is a little more, is not in the middle.
+// Round half to even, like Python; toFixed and toPrecision round half up. A midpoint with n decimals is a whole
+// number divided by 2^n, so that 0.45, whose double is slightly larger, is not a midpoint.
 /** @type {(value: number, write: (value: number) => string) => string} */
 const even = (value, write) => {
   const [up, down] = [write(value), write(value * (1 - Number.EPSILON))];
@@ -47,7 +47,7 @@ const precise = (/** @type {number} */ value, /** @type {number} */ digits) => e
 
 nci.formatPart = (value) => (value === null ? nci.UNDEFINED : fixed(value, 3).replace(/^-/, "−"));
 
-// Three significant digits, as the tables write them.
+// Three significant digits, as in the tables.
 nci.formatValue = (value) => {
   if (value === null) return nci.UNDEFINED;
   const size = Math.abs(value);

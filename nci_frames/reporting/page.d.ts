@@ -1,10 +1,10 @@
-// The types of the page's scripts, which `make lint` checks; nothing here is part of the page.
+// Types of the page's scripts, checked by `make lint`; not part of the page.
 
 type Axis = "prevalence" | "asked";
 /** A row of the data of a chart. */
 type Row = Record<string, string | number | boolean | null>;
 
-/** See `live_numbers`, which writes it. */
+/** Written by `live_numbers`. */
 interface LiveData {
   models: string[];
   drawn: string[];
@@ -19,7 +19,7 @@ interface LiveData {
   /** Of a page on classes: the number of the place of each class's share in the mix. */
   own?: number[];
 }
-/** See `segment_numbers`, which writes it. */
+/** Written by `segment_numbers`. */
 interface SegmentData {
   keys: string[];
   by: { keys: number[]; count: number; said: string; model: string }[];
@@ -28,7 +28,7 @@ interface SegmentData {
   table: Packed;
   most: number;
 }
-/** A view of Vega, as far as the page uses it. */
+/** The parts of a Vega view that the page uses. */
 interface View {
   data(name: string): Row[];
   data(name: string, rows: Row[]): View;
@@ -46,7 +46,7 @@ interface Chart {
   /** The rows of each data set as they were drawn first. */
   rows: Map<string, Row[]>;
 }
-/** See `packed`, which writes them. */
+/** Written by `packed`. */
 type Column = Row[string][] | { values: Row[string][]; places: number[] };
 interface Packed {
   count: number;
@@ -61,7 +61,7 @@ interface PageTable extends HTMLTableElement {
   nciShown?: number;
 }
 
-/** What the scripts share. */
+/** Shared by the scripts. */
 interface Nci {
   // numbers.js
   fBeta(tpr: number, fpr: number, prevalence: number, beta: number): number;

@@ -1,5 +1,5 @@
 "use strict";
-// The ranked tables: one is shown at a time. Paper, and a page without scripts, have all of them.
+// The ranked tables, shown one at a time. Print, and a page without scripts, show all of them.
 nci.startPanels = () => {
   const bar = document.getElementById("table-switch");
   const buttons = [...bar.querySelectorAll("[aria-controls]")];

@@ -1,5 +1,5 @@
 "use strict";
-// The ranked table at the place of the sliders: its head names the fields.
+// The ranked table at the position of the sliders; its head names the fields.
 (() => {
   const { data, rows } = nci.values;
   const table = /** @type {PageTable} */ (document.getElementById("table-live"));

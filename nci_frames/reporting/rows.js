@@ -1,5 +1,5 @@
 "use strict";
-// The data of charts and tables, sent as columns, in which few different values are sent once.
+// The data of charts and tables, stored as columns; a column of few distinct values stores each once.
 (() => {
   /** @type {Nci["column"]} */
   nci.column = (column) => (Array.isArray(column) ? column : column.places.map((place) => column.values[place]));

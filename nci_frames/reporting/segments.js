@@ -1,5 +1,5 @@
 "use strict";
-// The table of segments, of which there may be thousands: sorted, searched, and some of them chosen for the chart.
+// The table of segments (perhaps thousands): sort, search, and select some for the chart.
 (() => {
   const source = document.getElementById("segment-data");
   if (!source) return;
@@ -42,7 +42,7 @@
     values[column[0]] = data.names[place];
     return column;
   });
-  // One key at a time, or all of them together: each has its own segments, one after the other.
+  // One key at a time, or all keys together; the segments of each are contiguous.
   let by = 0;
   const begin = () => data.by.slice(0, by).reduce((sum, { count }) => sum + count, 0);
   const here = () => Array.from({ length: data.by[by].count }, (_, i) => begin() + i);
@@ -61,7 +61,7 @@
 
   const sort = () => {
     const column = values[sorted.name];
-    // What is undefined comes last in either direction; equal values keep the order of the worst.
+    // Undefined values come last in both directions; equal values keep the initial order, the worst first.
     order = here().sort((a, b) => {
       const [x, y] = [column[a], column[b]];
       if (x === null || y === null) return x === y ? a - b : x === null ? 1 : -1;
@@ -127,7 +127,7 @@
     table.tHead.replaceChildren(row);
   };
 
-  // What is drawn: the value of the model in some segments, in the order of the table.
+  // Data of the chart: values of the model in some segments, in the order of the table.
   nci.segmentRows = () => drawn().sort((a, b) => a - b).map((i, place) => {
     const fields = ["value", "lower", "upper", "supported", "verdict"].map((name) => [name, values[name][i]]);
     return { ...Object.fromEntries(fields), segment: data.labels[i], model: data.by[by].model, place };

@@ -19,7 +19,7 @@
     setTheme(system.matches ? "dark" : "light");
     nci.drawCharts();
   });
-  // Nobody can open on paper what is closed.
+  // Open closed parts for printing.
   /** @type {HTMLDetailsElement[]} */
   let opened = [];
   addEventListener("beforeprint", () => {

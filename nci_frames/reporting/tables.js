@@ -20,7 +20,7 @@
     const { column, sign } = table.nciSort;
     /** @type {[string | number, HTMLTableRowElement][]} */
     const rows = [...body(table).rows].map((row) => [key(row.cells[column]), row]);
-    // What is undefined comes last in either direction; equal keys keep their order.
+    // Undefined values come last in both directions; equal keys keep their order.
     rows.sort(([a], [b]) => (a === null ? (b === null ? 0 : 1) : b === null ? -1 : sign * compare(a, b)));
     body(table).append(...rows.map(([, row]) => row));
     limit(table);
@@ -85,7 +85,7 @@
     limit(table);
   };
 
-  // A table whose numbers have changed keeps the order that was asked for.
+  // Keep the selected order when the numbers of a table change.
   nci.refreshTable = (table) => (table.nciSort ? sort(table) : limit(table));
   nci.startTables = () => {
     for (const table of document.querySelectorAll("table")) {

@@ -1,5 +1,5 @@
 "use strict";
-// What the page looks up: the answer at each place of its sliders. Nothing is decided here.
+// Data that the page looks up: the answer at each place of its sliders, without decisions here.
 (() => {
   /** @type {LiveData} */
   const data = JSON.parse(document.getElementById("live-data").textContent);
