@@ -90,7 +90,7 @@ def count_at(
     Raises
     ------
     InvalidRowsError
-        If a row is not valid and the scan is not told to drop such rows.
+        If a row is not valid, and the scan does not drop such rows.
     ParameterError
         If the counts take more memory than the budget has.
     TooManyRowsError
