@@ -31,10 +31,10 @@ from nci_frames.schemas import beside, has_strata
 
 _AT = ["model", "prevalence"]
 _RATES = ("model", "prevalence", "threshold")
-#: So near is the prevalence of a log, of which sums of weights are rounded, to itself.
+#: Largest relative difference of equal prevalences, by rounding of sums of weights.
 _SAME = 1e-9
 _BESIDES = ("recall", "precision", "pos_fraction")
-#: Of a budget of alerts: how many there may be in the field.
+#: Interval of the share of alerts in the field, for a budget of alerts.
 _BUDGET = ("pos_fraction_lower", "pos_fraction_upper")
 _COLUMNS = (
     "model", "threshold", "metric", "prevalence", "value", "lower", "upper", "rank", "distinguishable",
@@ -44,51 +44,51 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a log says to a question at one prevalence."""
+    """The answer of a log to a question at one prevalence."""
 
     question: Question
     prevalence: float
-    #: Whether that is the prevalence of the log itself.
+    #: Whether it is the observed prevalence of the log.
     observed: bool
-    #: ``Comparison.answer``: a row per model, the best first.
+    #: ``Comparison.answer``: a row per model, best first.
     models: pl.DataFrame
-    #: ``Comparison.answer_winners``, and the lowest and the highest prevalence that they cover.
+    #: ``Comparison.answer_winners``, and the lowest and highest prevalence that they cover.
     winners: pl.DataFrame
     span: tuple[float, float]
     #: Whether the models were compared with the best.
     tested: bool = True
-    #: The class that the log has no rows of, if it lacks one.
+    #: The class without rows in the log, if any: "positives" or "negatives".
     lacks: str | None = None
 
 
 @dataclass(eq=False)
 class Asked:
-    """A question put to the counts of a log.
+    """A question about the counts of a log.
 
-    What is answered at one prevalence does not depend on the others that are asked for with it.
+    The answer at one prevalence does not depend on the other prevalences of a call.
     """
 
     question: Question
     log: LogCounts
-    #: Those near the threshold, if the question has one; a question of areas or of *own* points needs none.
+    #: Rates of all points, or those near the threshold of the question; areas and *own* points need none.
     rates: pl.DataFrame
-    #: Prevalences in (0, 1) at which a report answers: what hardly takes longer for all of them than for one
-    #: is computed for all at once.
+    #: Prevalences in (0, 1) at which a report answers. Tables that take hardly longer for all of them than
+    #: for one are computed for all at once.
     places: Sequence[float]
     repeats: int
-    #: Of F-beta at own best thresholds: the points that can be the best, and values known already.
+    #: For F-beta at own best thresholds: the points that can be best, and values already known.
     own: OwnPoints | None = None
     known: InitVar[pl.DataFrame | None] = None
 
     def __post_init__(self, known: pl.DataFrame | None) -> None:
-        """Look up what is asked for."""
+        """Set up the metric and the tables known already."""
         self.repeats = max(self.repeats, LEAST_REPEATS)
         self._kept: dict[str, pl.DataFrame] = {} if known is None else {"own": known}
         self._metric, self._area = self.question.asked, self.question.area
         self._label = self._area.name if self._area is not None else called_metric(self._metric).label
 
     def over(self, prevalence: Sequence[float], *, tested: bool = True) -> pl.DataFrame:
-        """Return the models at each prevalence, the best first; see ``Comparison.answer``.
+        """Return the models at each prevalence, best first; see ``Comparison.answer``.
 
         With *tested* false, models are not compared with the best: ``distinguishable`` is null.
         """
@@ -97,7 +97,7 @@ class Asked:
         if told is None:
             told = ranked.select(*_AT, distinguishable=pl.lit(None, pl.Boolean)).clear()
         ranked = beside(ranked, told, _AT)
-        # The best cannot be told from itself.
+        # The best model does not differ from itself.
         differs = pl.when(pl.col("rank") == 1).then(statement=False).otherwise("distinguishable")
         columns = _COLUMNS if self.question.alerts is None else (*_COLUMNS[:-2], *_BUDGET, *_COLUMNS[-2:])
         missing = {name: pl.lit(None, pl.Float64) for name in columns if name not in ranked.columns}
@@ -150,11 +150,11 @@ class Asked:
         return beside(table, besides, _AT)
 
     def _budget(self, points: pl.DataFrame) -> pl.DataFrame:
-        """Return how many alerts there may be in the field, as shares of all rows.
+        """Return the interval of the share of alerts in the field.
 
-        The negatives of a log that chose a threshold are fewer above it than elsewhere. They are as many as
-        the budget allows, so the upper bound of Clopper and Pearson holds all the same: it is that of the
-        next negative below.
+        A log that chose the threshold has fewer negatives above it than the field. As their number is the
+        largest that the budget allows, the upper Clopper-Pearson bound still holds: it is that of the next
+        negative below.
         """
         said = project_checked(points, metrics="pos_fraction", prevalence="selected", band=True)
         return said.select(*_AT, pl.col("lower", "upper").name.prefix("pos_fraction_"))
@@ -164,7 +164,7 @@ class Asked:
             points, metrics=self._metric, prevalence="selected", beta=self.question.beta, band=self.log.whole
         ).filter(metric=self._label)
         if table["prevalence"].null_count():
-            # The metric does not depend on it.
+            # The metric does not depend on prevalence.
             table = table.drop("prevalence").unique(["model", "threshold"], maintain_order=True)
             table = points.select(_RATES).join(table, on=["model", "threshold"], nulls_equal=True)
         table = self._with_strata(table)
@@ -175,9 +175,9 @@ class Asked:
         return found.drop("__judged")
 
     def _with_strata(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Put the bounds of resampled logs of strata in place of the others, at the prevalence of the log.
+        """Replace bounds by those of resampled strata, at the observed prevalence.
 
-        A log that was drawn by score may know a metric there, and neither of the rates.
+        A log sampled by score may support a metric there, but neither of its rates.
         """
         threshold, counts, log = self.question.threshold, self.log.total, self.log.drawn
         if not isinstance(threshold, int | float) or not has_strata(counts) or log.units or log.repeat:
@@ -186,7 +186,7 @@ class Asked:
         mixed = (
             classes_of_strata(counts).filter("__mixed").join(known, on="model", how="semi", nulls_equal=True)
         )
-        # The ends of the scores of strata say which of them are flagged.
+        # The lowest and highest scores of strata tell which strata are flagged.
         few = near_threshold(counts, threshold, math.inf)
         found = bootstrap(
             few.join(mixed, on="model", how="semi", nulls_equal=True),
@@ -206,8 +206,9 @@ class Asked:
     def _bounded(self, points: pl.DataFrame) -> pl.DataFrame:
         """Add the bounds of TPR and FPR, once for each point.
 
-        A budget ends at a row, which is above the threshold by choice and not by chance. The share of a class
-        beyond its n-th row has a beta distribution, whose quantiles are the bounds of Clopper and Pearson.
+        The threshold of a budget is the score of a row, which is above it by choice and not by chance. The
+        share of a class beyond its n-th row has a beta distribution; its quantiles are the Clopper-Pearson
+        bounds.
         """
         own = points.drop("prevalence").unique(["model", "threshold"], maintain_order=True)
         interval: RateInterval = "wilson" if self.question.alerts is None else "clopper_pearson"
@@ -223,7 +224,7 @@ class Asked:
         make: Callable[[list[float]], pl.DataFrame],
         besides: Sequence[float] = (),
     ) -> pl.DataFrame:
-        """Return a table at some prevalences, made once for each; *besides* are made with the first."""
+        """Return a table at some prevalences, computed once for each; *besides* are computed with them."""
         known = self._kept.get(name)
         there = set() if known is None else {*known["prevalence"]}
         if known is None or not {*prevalence} <= there:
@@ -232,7 +233,7 @@ class Asked:
         return known.filter(pl.col("prevalence").is_in(list(prevalence)))
 
     def _cross_fitted(self, prevalence: list[float]) -> pl.DataFrame:
-        """Return the value of each model at its best threshold, on rows that it was not chosen on."""
+        """Return the value of each model at its best threshold, on other rows than those that chose it."""
         drawn, beta = self.log.drawn, self.question.beta
         counts = drawn.by_repeat
         fitted = cross_fit(counts, metric=self._metric, prevalence=prevalence, beta=beta, units=drawn.units)
@@ -255,7 +256,7 @@ class Asked:
                 repeats=self.repeats,
                 units=logs.units,
             )
-            # The mean of the bounds of repeats is no narrower than the interval of the mean.
+            # The mean of the bounds over repeats is at least as wide as the interval of the mean.
             bounds = found.group_by(_AT).agg(
                 pl.when(pl.col(side).null_count() == 0).then(pl.col(side).mean()).alias(side)
                 for side in ("lower", "upper")
@@ -264,7 +265,7 @@ class Asked:
         return self._everywhere(bounded, prevalence)
 
     def _everywhere(self, table: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
-        """Repeat what does not depend on the prevalence at each of them."""
+        """Repeat rows without a prevalence at each prevalence."""
         if not table["prevalence"].null_count():
             return table
         return table.drop("prevalence").join(pl.DataFrame({"prevalence": list(prevalence)}), how="cross")
@@ -281,7 +282,7 @@ class Asked:
         return Resampled.of(self.log, leading, repeats=self.repeats)
 
     def _distinguishable(self, prevalence: Sequence[float]) -> pl.DataFrame | None:
-        """Return which models differ from the best; None where that cannot be said."""
+        """Return which models differ from the best; None if the log cannot be resampled."""
         if not self.log.resampled:
             return None
         if self._area is not None:

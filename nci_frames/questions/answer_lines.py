@@ -28,9 +28,9 @@ from nci_frames.tables.numbers import (
     sentence,
 )
 
-#: By so much of it a share of rows may be off.
+#: Largest relative rounding error of a share of rows.
 _ROUNDING = 1e-9
-#: Below it a prevalence is easier to read as "1 in 5,000".
+#: Prevalences below this are also written as "1 in 5,000".
 _RARE = 0.01
 _NEAR = "which this log cannot tell apart"
 
@@ -39,7 +39,7 @@ _Row = dict[str, Any]
 
 
 def answer_lines(answer: Answer, /) -> list[str]:
-    """Return an answer in at most five lines, in the order in which every form of a report has them.
+    """Return an answer in at most five lines, in the order of every format of a report.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -64,11 +64,11 @@ def answer_lines(answer: Answer, /) -> list[str]:
     first = best[0]
     thresholds = {row["threshold"] for row in best if row["threshold"] is not None}
     at = f" at threshold {format_threshold(thresholds.pop())}" if len(thresholds) == 1 else ""
-    # The names of rivals come after what the first screen of a telephone has to say.
+    # Names of rivals come last, as a phone's first screen must show the choice and its value.
     choice = choice_in_words(best, chosen, _value(answer, first), at=at, doubted=doubted)
     lines += [choice, order_line(answer), said]
     if doubted:
-        # What depends on the value is as little known.
+        # If the value is in doubt, so is precision.
         first |= {"precision": None}
     lines.append("" if first["pos_fraction"] is None else _work(answer, first))
     return [sentence(line) for line in lines if line]
@@ -77,7 +77,7 @@ def answer_lines(answer: Answer, /) -> list[str]:
 def choice_in_words(
     best: Sequence[_Row], chosen: Sequence[_Row], value: str, *, at: str = "", doubted: bool = False
 ) -> str:
-    """Say which models to choose: the *best*, which have a value, and others that are as good."""
+    """Return which models to choose: the *best*, which have a value, and others that are as good."""
     here = f"{at}; in this log" if doubted else f"{at}:"
     if len(chosen) > len(best):
         here = f", {_NEAR}: {best[0]['model']}{at} has"
@@ -97,9 +97,9 @@ def short_answer(answer: Answer, /) -> str:
 
 
 def _read(answer: Answer) -> tuple[list[_Row], list[_Row], bool, str]:
-    """Return the best models, these with those as good, whether the value is doubtful, and a sentence.
+    """Return the best models, all models to choose, whether the value is doubtful, and a sentence.
 
-    The sentence says why it is, or how the others compare; it is empty where nothing can be said.
+    The sentence tells why it is doubtful, or how the others compare; it is empty if neither is known.
     """
     best, others = best_of(answer.models.to_dicts())
     doubt = _doubt(answer, best, others) if best else None
@@ -134,7 +134,7 @@ def _place(answer: Answer) -> str:
 
 
 def measure_words(question: Question, /) -> str:
-    """Return the metric that is asked for, with its costs, its budget or the threshold of the models."""
+    """Return the name of the metric, with its costs, its budget or the threshold of the models."""
     name = measure_name(question)
     if question.cost is not None:
         missed, false, *review = question.cost
@@ -152,7 +152,7 @@ def measure_words(question: Question, /) -> str:
 
 
 def measure_name(question: Question, /) -> str:
-    """Return what the metric that is asked for is called."""
+    """Return the name of the metric of a question."""
     if question.f_beta:
         return f_beta_name(question.beta)
     if question.cost is not None:
@@ -164,12 +164,12 @@ def measure_name(question: Question, /) -> str:
 
 
 def value_name(question: Question, /) -> str:
-    """Return what a value of the metric is called in titles and tables, which have costs a row."""
+    """Return the name of a value of the metric in titles and tables, where costs are per row."""
     return measure_name(question) + (" a row" if question.cost is not None else "")
 
 
 def _value(answer: Answer, row: _Row) -> str:
-    """Name the metric and its value; a cost is that of the volume, if one was given."""
+    """Return the name and value of the metric; a cost is for the volume, if given, and per row otherwise."""
     rows = answer.question.volume if answer.question.cost is not None else None
     value, lower, upper = (
         None if number is None else number * (rows or 1)
@@ -185,7 +185,7 @@ def _value(answer: Answer, row: _Row) -> str:
 def bounds_in_words(
     lower: float | None, upper: float | None, shown: Callable[[float | None], str] = format_value
 ) -> str:
-    """Return the bounds of a value in brackets; nothing where it has none."""
+    """Return the bounds of a value in brackets; empty without bounds."""
     return "" if lower is None or upper is None else f" (95 %: {shown(lower)} to {shown(upper)})"
 
 
@@ -196,26 +196,26 @@ def _amount(value: float | None) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share in percent."""
+    """Return a share in percent."""
     return f"{100 * share:.3g} %"
 
 
 def best_of(rows: Sequence[_Row]) -> tuple[list[_Row], list[_Row]]:
-    """Return which models are the best, of rows that are sorted by rank, and the others that have a value."""
+    """Return the best of rows that are sorted by rank, and the other rows that have a value."""
     ranked = [row for row in rows if row["rank"] is not None]
     best = [row for row in ranked if row["rank"] == 1]
     return best, ranked[len(best) :]
 
 
 def rivals(others: Sequence[_Row]) -> tuple[list[_Row], str]:
-    """Return which models cannot be told apart from the best, and how the rest compare with the best."""
+    """Return the rows not distinguishable from the best, and a sentence on how the rest compare with it."""
     near = [row for row in others if row["distinguishable"] is False]
     rest = [row for row in others if row not in near]
     return near, _compared(rest, all_others=not near) if rest else ""
 
 
 def _compared(others: Sequence[_Row], *, all_others: bool) -> str:
-    """Say how the models that are not among the chosen ones compare with them."""
+    """Return how other models compare with the chosen ones."""
     untold = _told(others, distinguishable=None)
     if all_others and len(untold) == len(others):
         return "whether it is significantly better than others, this log cannot tell"
@@ -227,7 +227,7 @@ def _compared(others: Sequence[_Row], *, all_others: bool) -> str:
 
 
 def _doubt(answer: Answer, best: Sequence[_Row], others: Sequence[_Row]) -> str | None:
-    """Say why the log cannot tell the value of the best, and what it tells of the order; None if it can."""
+    """Return why the log does not support the best value, and what it tells of the order; None if it does."""
     reason: str | None = best[0]["reason"]
     if best[0]["supported"]:
         return None
@@ -246,7 +246,7 @@ def _doubt(answer: Answer, best: Sequence[_Row], others: Sequence[_Row]) -> str 
 
 
 def _way_out(answer: Answer, row: _Row) -> str:
-    """Say how many labels would tell the value; nothing where that is not known."""
+    """Return how many labels would tell the value; empty if unknown."""
     if answer.question.area is not None:
         return "which labels would do is known for the metrics of a threshold, not for an area"
     recall, flagged = row["recall"], row["pos_fraction"]
@@ -256,10 +256,10 @@ def _way_out(answer: Answer, row: _Row) -> str:
 
 
 def labels_for(question: Question, prevalence: float, row: _Row, /) -> tuple[int, int] | None:
-    """Return how many labels would tell what is asked of a model, chosen and at random.
+    """Return how many labels would tell the metric of a model: chosen by score, and at random.
 
-    The *row* has its recall and its share of positive decisions. None where that is not known, or of an area.
-    Of costs, which the command that plans labels does not know, both are those at random.
+    The *row* has its recall and its share of positive decisions. None if unknown, or for an area. For costs,
+    which the command that plans labels does not take, both numbers are those at random.
     """
     recall, flagged = row["recall"], row["pos_fraction"]
     if question.area is not None or recall is None or flagged is None or not 0 < prevalence < 1:
@@ -271,7 +271,7 @@ def labels_for(question: Question, prevalence: float, row: _Row, /) -> tuple[int
 
 
 def _work(answer: Answer, row: _Row) -> str:
-    """Say what happens to the rows: in the user's own number, if there is one."""
+    """Return the alerts and the positives found: among the volume if given, and as shares otherwise."""
     recall, precision, flagged = (row[name] or 0.0 for name in ("recall", "precision", "pos_fraction"))
     rows = answer.question.volume
     if rows is None:
@@ -284,20 +284,20 @@ def _work(answer: Answer, row: _Row) -> str:
 
 
 def _alerts(answer: Answer, row: _Row) -> str:
-    """Say how many alerts there may be, where their number is limited."""
+    """Return the interval of the number of alerts in brackets; empty without a budget."""
     low, high = row.get("pos_fraction_lower"), row.get("pos_fraction_upper")
     question = answer.question
     if low is None or high is None or question.volume is None or question.alerts is None:
         return ""
     least, most = question.volume * low, question.volume * high
-    # With a confidence it is kept with that one, though perhaps not with the one of these bounds.
+    # With a confidence, the budget is kept at that level, which may be below that of these bounds.
     doubted = question.confidence is None and most > question.alerts
     doubt = ", so the budget may be exceeded" if doubted else ""
     return f" (95 %: {_amount(least)} to {_amount(most)}{doubt})"
 
 
 def order_line(answer: Answer, /) -> str:
-    """Say where the best model changes with the prevalence; nothing of models that were not compared."""
+    """Return where the best model changes with the prevalence; empty if models were not compared."""
     low, high = answer.span
     if not answer.tested or low == high:
         return ""

@@ -1,4 +1,4 @@
-"""Counts -> how certain a ranking is, and which models may be the best, for those that could be first."""
+"""Counts -> certainty of a ranking, and the models that may be best, among the leading models."""
 
 import math
 from collections.abc import Sequence
@@ -23,17 +23,17 @@ from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.units import Drawn
 from nci_frames.schemas import in_runs, rows_where
 
-#: Only this many models, the nearest to the top, are resampled; others count as the best in no log.
+#: Largest number of models resampled, those nearest to the top; others are never counted as best.
 MOST_RESAMPLED = 20
 
-#: With fewer resampled logs than this a p-value near 0.05 is too uncertain.
+#: Least number of resampled logs for tests: with fewer, a p-value near 0.05 is too uncertain.
 LEAST_REPEATS = 200
 
 _CELLS = ("model", "threshold", "tp", "fp", "fn", "tn")
 
 
 def leading_models(*rankings: pl.DataFrame) -> list[str]:
-    """Return the models that have a rank, by their best one anywhere, then by their mean; all if none has."""
+    """Return the models with a rank, sorted by best and by mean rank; all models if none has one."""
     table = pl.concat(ranking.select("model", "rank") for ranking in rankings)
     nearest = table.group_by("model").agg(pl.col("rank").min(), mean=pl.col("rank").mean())
     ranked = nearest.drop_nulls()
@@ -42,24 +42,25 @@ def leading_models(*rankings: pl.DataFrame) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Resampled:
-    """The counts of a log, and how many logs like it are drawn from them."""
+    """The counts of a log to resample."""
 
     #: The models that are resampled.
     models: tuple[str, ...]
-    #: What is drawn of all models.
+    #: The counts of all models, by rows or buckets of units.
     drawn: Drawn
-    #: Their counts without further keys, and by units.
+    #: The counts of *models*: pooled over all keys, and by units.
     counts: pl.DataFrame
     by_unit: pl.DataFrame
-    #: The counts by units and weights, at fewer steps of recall: exact counts then take little longer than a
-    #: thousand bins.
+    #: The counts by units and weights, at fewer steps of recall, so that exact counts take little longer than
+    #: a thousand bins.
     steps: pl.DataFrame
-    #: The same at all thresholds.
+    #: The counts of *steps* at all thresholds.
     every: pl.DataFrame
+    #: Number of resampled logs.
     repeats: int
-    #: Prevalences at which areas are wanted.
+    #: Prevalences at which areas are computed.
     etas: tuple[float, ...] = ()
-    #: The areas, by the number of logs.
+    #: The areas, by number of resampled logs.
     _areas: dict[int, list[list[Replicates]]] = field(default_factory=dict)
     #: The counts at the thresholds of operating points, with these points.
     _at: list[tuple[pl.DataFrame, pl.DataFrame]] = field(default_factory=list)
@@ -73,11 +74,11 @@ class Resampled:
         repeats: int,
         etas: Sequence[float] = (),
     ) -> "Resampled":
-        """Return the counts of the first of the leading models."""
+        """Return the counts of the first ``MOST_RESAMPLED`` leading models."""
         models, drawn = tuple(leading[:MOST_RESAMPLED]), log.drawn
 
         def of_models(frame: pl.DataFrame) -> pl.DataFrame:
-            # A copy of all counts would take much memory.
+            # Filtering by ``rows_where`` avoids a copy of all counts.
             return rows_where(frame, pl.col("model").is_in(models, nulls_equal=True))
 
         by_unit = of_models(drawn.total)
@@ -96,7 +97,7 @@ class Resampled:
         return self.drawn.units
 
     def curves(self, area: Area) -> pl.DataFrame:
-        """Return the counts from which an area is resampled."""
+        """Return the counts to resample for an area."""
         return self.every if area.of_scores else self.steps
 
     def at(self, points: pl.DataFrame) -> pl.DataFrame:
@@ -104,7 +105,7 @@ class Resampled:
         for known, counts in self._at:
             if known is points:
                 return counts
-        # A threshold that was not counted has no rows to resample.
+        # Thresholds that were not counted have no rows to resample.
         cells = points.filter(pl.col("model").is_in(self.models)).select(_CELLS).drop_nulls("tp")
         apart = self.drawn.apart
         found = at_thresholds(self.by_unit, cells, *apart) if apart else cells
@@ -112,7 +113,7 @@ class Resampled:
         return found
 
     def areas(self, prevalence: Sequence[float], *, least: int = 2) -> list[list[Replicates]]:
-        """Return PR-AUC of the models in at least so many logs, which are drawn once for all tables."""
+        """Return PR-AUC of the models in at least *least* resampled logs, drawn once for all tables."""
         repeats = max(self.repeats, least)
         drawn = self._areas.get(repeats)
         if drawn is None:
@@ -123,7 +124,7 @@ class Resampled:
         return [[one.at(prevalence) for one in models] for models in drawn]
 
     def best_by_area(self, values: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
-        """Return the probability of being best by PR-AUC; what is supported is that of its *values*."""
+        """Return the probability of being best by PR-AUC, supported as in the table of *values*."""
         found = shares_among(self.areas(prevalence), PR_AUC, by_rows=self.units is None)
         return _supported(found, values)
 
@@ -135,9 +136,9 @@ class Resampled:
         beta: float,
         threshold: Literal["own"] | None = None,
     ) -> pl.DataFrame:
-        """Return the probability of being best by F-beta at one operating point, or the best of several.
+        """Return the probability of being best by F-beta at one operating point, or at the best of several.
 
-        The best one is chosen in each resampled log anew; what is supported is that of the *values* there.
+        The best point is chosen anew in each resampled log. Support is that of the table of *values*.
         """
         draws = Resampling(self.units, repeats=self.repeats)
         asked = Asked("f_beta", prevalence, beta, threshold)
@@ -149,8 +150,8 @@ class Resampled:
     ) -> pl.DataFrame:
         """Compare all models with the best: at own best thresholds, at one of *points*, and by PR-AUC.
 
-        The columns are those of ``compare_best`` after ``measure``: "own", "f_beta" or "pr_auc". Own
-        thresholds are the best of those of *best_points*, in each resampled log anew.
+        Columns are ``measure`` ("own", "f_beta" or "pr_auc") and those of ``compare_best``. Own thresholds
+        are chosen from those of *best_points*, anew in each resampled log.
         """
 
         def compared(frame: pl.DataFrame, own: Literal["own"] | None = None) -> pl.DataFrame:
@@ -170,7 +171,7 @@ class Resampled:
 
 
 def _supported(table: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
-    """Add whether the log supports the values, from their own table."""
+    """Add whether the log supports the values, from the table of values."""
     told = values.select("model", "supported", "reason", __own="prevalence")
     return with_support(table, told, ["model"])
 
@@ -178,20 +179,20 @@ def _supported(table: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
 def with_borders(
     winners: pl.DataFrame, logs: Resampled | None, points: pl.DataFrame | None = None, fixed: float = 1.0
 ) -> pl.DataFrame:
-    """Add ``lower`` and ``upper``: where a range starts in 95 % of the resampled logs that have the border.
+    """Add ``lower`` and ``upper``, the 95 % interval of the start over resampled logs that have the border.
 
-    They are null where the range does not begin where another model ends, or logs are not resampled.
+    They are null if no range of another model ends there, or logs are not resampled.
 
     Parameters
     ----------
     winners
         Ranges of ``winner_ranges`` or ``area_winners``.
     logs
-        What to resample; None for sums of weights.
+        Counts to resample; None for sums of weights.
     points
-        The operating points that compete; None for areas.
+        Operating points of the ranges; None for areas.
     fixed
-        The beta or the prevalence of the ranges of points.
+        Beta or prevalence of ranges of points.
     """
     models = winners["model"].to_list()
     rows: list[tuple[float | None, float | None]] = [(None, None)] * len(models)
@@ -215,21 +216,21 @@ def with_borders(
 
 
 def _fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:
-    """Leave out thresholds that change the area least.
+    """Return counts without the thresholds that change the area least.
 
-    Of the first positives each has a step of its own, since at a low prevalence they have most of the area;
-    after them a step is a fixed share of the positives before it. The first threshold of a step is kept: the
-    negatives after it come after its positives too. The last one of the model is kept for its recall.
+    Each of the first positives has its own step, as they make up most of the area at a low prevalence; later
+    steps are a fixed share of the positives before them. The first threshold of a step is kept, so that the
+    negatives after it still come after its positives. The last threshold of a model is kept for its recall.
     """
     if counts.height <= FEW_THRESHOLDS * counts["model"].n_unique():
         return counts
     rising, lowest = in_runs(counts, ["model"])
     true = rising["tp"].to_numpy()
     if true.dtype.kind == "f":
-        # In steps of the lightest row.
+        # Measure sums of weights in units of the lightest row.
         moved = np.abs(np.diff(true))
         true = true / moved.min(initial=np.inf, where=moved > 0)
-    # A log has few positives: at most thresholds none is added.
+    # Most thresholds add no positives.
     added = np.flatnonzero(true[:-1] != true[1:])
     kept = np.zeros(len(true), np.bool_)
     kept[added] = step_of_recall(true[added]) != step_of_recall(true[added + 1])

@@ -1,4 +1,4 @@
-"""Ranked values with bounds -> bounds of the first model that hold although the log chose it."""
+"""Ranked values with bounds -> bounds of the first model that allow for its choice by the same log."""
 
 import math
 
@@ -11,21 +11,21 @@ _LEVEL = 0.95
 
 
 def for_the_first(ranked: pl.DataFrame, metric: Metric) -> pl.DataFrame:
-    """Move the bound of the first model at each prevalence on its worse side.
+    """Widen the interval of the first model at each prevalence on its worse side.
 
-    Of many equal models the one is first that had luck, so it may be worse than it seems, but not better.
-    Only models whose intervals overlap with that of the first could have been it: their number corrects the
-    level (Bonferroni, over those alone as in Zrnic and Fithian (2024), doi:10.48550/arXiv.2212.09009).
+    Among equally good models, the luckiest one ranks first, so it may be worse than it seems, but not better.
+    Only models whose intervals overlap with that of the first could have ranked first: their number corrects
+    the level (Bonferroni over these alone, as in Zrnic and Fithian (2024), doi:10.48550/arXiv.2212.09009).
 
-    Near the end of its range a metric varies less, and a lucky log shows too little of that: the distance of
-    the bound is stretched as one of log-odds, if the range is finite.
+    A metric varies less near the end of its range, so a lucky log shows too little variation. If the range is
+    finite, the distance of the bound is therefore stretched in log-odds.
     """
     if "lower" not in ranked.columns:
         return ranked
     first, at = pl.col("rank") == 1, "prevalence"
     low, high = pl.col("lower").filter(first).min().over(at), pl.col("upper").filter(first).max().over(at)
     overlaps = (pl.col("upper") >= low) & (pl.col("lower") <= high)
-    # Models far behind are not resampled, and have no bounds.
+    # Models ranked far behind are not resampled, and have no bounds.
     rivals = overlaps.fill_null(pl.col("value").is_between(low, high)).sum().over(at)
     usual = normal_quantile(_LEVEL)
     numbers = range(1, len(ranked) + 1)

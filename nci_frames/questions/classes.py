@@ -18,11 +18,11 @@ from nci_frames.questions.order import any_of, leads_in_words, some_models
 from nci_frames.questions.report_question import ReportQuestion, of_shown, picture, said
 from nci_frames.tables.numbers import format_value, sentence
 
-#: So many wrong decisions are listed.
+#: Number of wrong decisions listed.
 _MISTAKES = 20
-#: So many classes whose share changes the best model are named.
+#: Number of classes named whose share changes the best model.
 _CHANGES = 3
-#: How the mixes that need no name of their own are called.
+#: Phrases for mixes with standard names.
 _MIXES = {
     "observed": "the mix of the log",
     "uniform": "equal shares of all classes",
@@ -31,7 +31,7 @@ _MIXES = {
 
 
 def mix_in_words(comparison: ClassComparison) -> str:
-    """Name the mix that is asked for, with its largest shares."""
+    """Return a phrase for the mix of the question, with its largest shares."""
     name, each = comparison.scenario, sorted(comparison.shares.items(), key=lambda pair: -pair[1])
     called = _MIXES.get(name, f"the mix {name!r}")
     shares = some_models([f"{of_class}: {percent(share)}" for of_class, share in each])
@@ -39,7 +39,7 @@ def mix_in_words(comparison: ClassComparison) -> str:
 
 
 def class_answer_lines(comparison: ClassComparison) -> list[str]:
-    """Return the answer in a few lines, the most important first."""
+    """Return the answer in a few lines, most important first."""
     place, order = f"At {mix_in_words(comparison)}", order_in_words(comparison)
     return lines_at(place, comparison, comparison.answer.to_dicts(), order)
 
@@ -47,7 +47,7 @@ def class_answer_lines(comparison: ClassComparison) -> list[str]:
 def lines_at(
     place: str, comparison: ClassComparison, rows: Sequence[dict[str, Any]], order: str
 ) -> list[str]:
-    """Return what is said at a mix: *rows* are the models there, best first; *order* says it elsewhere."""
+    """Return the lines at a mix: *rows* are the models there, best first; *order* is the line on others."""
     name = comparison.measure
     lines = [f"{place}, by {name}:"]
     best, others = best_of(rows)
@@ -64,7 +64,7 @@ def lines_at(
 
 
 def order_in_words(comparison: ClassComparison) -> str:
-    """Say along which classes' shares another model becomes the best, the nearest change first."""
+    """Return for which classes the best model changes with the share, nearest change first."""
     own, found = comparison.shares, comparison.leads
     changing = [name for name, leads in found.items() if len(leads) > 1]
     changing.sort(key=lambda name: min(abs(lead.start - own[name]) for lead in found[name][1:]))
@@ -80,7 +80,7 @@ def order_in_words(comparison: ClassComparison) -> str:
 
 
 def opening_class(comparison: ClassComparison) -> str:
-    """Return the class whose share the page shows first: one that changes the best model, if there is one."""
+    """Return the class whose share the page shows first: one that changes the best model, if any."""
     return max(comparison.leads, key=lambda name: len(comparison.leads[name]) > 1)
 
 
@@ -93,14 +93,14 @@ def _counts(comparison: ClassComparison) -> pl.DataFrame:
 
 
 def _other_mixes(comparison: ClassComparison) -> pl.DataFrame:
-    """Return the models at every mix; what this log cannot tell is said where there is something."""
+    """Return the models at every mix, with columns on support only if some value is not supported."""
     table = comparison.other_mixes.drop("gap")
     silent = ["supported", "reason"] if table["supported"].all() and not table["reason"].count() else []
     return table.drop(silent)
 
 
 def _mistakes(comparison: ClassComparison) -> pl.DataFrame:
-    """Return the wrong decisions that have the largest shares of the mix."""
+    """Return the wrong decisions with the largest shares of the mix."""
     wrong = comparison.matrix.filter(pl.col("label") != pl.col("decision"), pl.col("rows") > 0)
     most = wrong.sort(-pl.col("share"), "model", "label", "decision").head(_MISTAKES)
     return most.cast({"rows": comparison.counts.schema["rows"]}).rename(
@@ -123,7 +123,7 @@ def _each_class(comparison: ClassComparison) -> pl.DataFrame:
 
 
 def _shown(row: dict[str, Any]) -> str | None:
-    """Return a value with its bounds; where the log cannot tell it, with a question mark."""
+    """Return a value with its bounds, and a question mark if it is not supported."""
     if row["value"] is None:
         return None
     value, lower, upper = (format_value(row[name]) for name in ("value", "lower", "upper"))
@@ -132,7 +132,7 @@ def _shown(row: dict[str, Any]) -> str | None:
 
 
 def assumption_lines(comparison: ClassComparison) -> list[str]:
-    """Return what intervals and tests draw, and what values at other mixes assume."""
+    """Return lines on what intervals and tests resample, and what values at other mixes assume."""
     buckets, whole = comparison.buckets, comparison.counts.schema["rows"].is_integer()
     there = "No unit was named"
     if buckets is not None:
@@ -146,12 +146,12 @@ def assumption_lines(comparison: ClassComparison) -> list[str]:
 
 
 def _by(form: str) -> Callable[[ClassComparison], str]:
-    """Return the title of what is by the metric that is asked for."""
+    """Return a title that contains the name of the metric."""
     return lambda comparison: sentence(form.format(comparison.measure))
 
 
 def _at(question: str) -> Callable[[ClassComparison], str]:
-    """Return the title of what is at the mix that is asked for."""
+    """Return a title that ends with the mix of the question."""
     return lambda comparison: f"{question}, at {mix_in_words(comparison)}?"
 
 

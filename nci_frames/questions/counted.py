@@ -1,4 +1,4 @@
-"""What was counted, and of which groups are rates undefined?"""
+"""What was counted, and which groups have undefined rates?"""
 
 from functools import partial
 
@@ -23,7 +23,7 @@ def _title(comparison: Comparison) -> str:
 
 
 def _doubts(comparison: Comparison, *, asked: bool) -> pl.DataFrame | None:
-    """Return what is wrong with the threshold, if it is the one that was asked for, or if it is not."""
+    """Return doubts about the threshold: that of the question if *asked*, the default one otherwise."""
     if asked is not (comparison.question.threshold is not None):
         return None
     told = [why for why in (comparison.off_scale, comparison.uncounted) if why is not None]
@@ -31,7 +31,7 @@ def _doubts(comparison: Comparison, *, asked: bool) -> pl.DataFrame | None:
 
 
 def _undefined(comparison: Comparison) -> pl.DataFrame | None:
-    """Return the groups; None where the threshold was counted for no model, which is said once."""
+    """Return groups with undefined rates; None if no model has the threshold, which is said once."""
     if comparison.uncounted is not None or comparison.undefined.is_empty():
         return None
     return comparison.undefined

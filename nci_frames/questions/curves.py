@@ -17,15 +17,15 @@ from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import at_asked, of_shown, picture
 from nci_frames.tables.numbers import f_beta_name
 
-#: Bands of more models than this overlap too much.
+#: Largest number of models with bands: more bands overlap too much.
 _MOST_BANDS = 4
 
-#: Where F-beta is drawn over beta, besides the betas compared.
+#: Betas at which F-beta is drawn, besides the betas compared.
 _BETAS = tuple(4 ** (step / 16) for step in range(-16, 17))
 
 
 def _at_threshold(comparison: Comparison) -> pl.DataFrame:
-    """Return precision and F-beta at the threshold of the points, on a grid fine enough for smooth curves."""
+    """Return precision and F-beta at the threshold of the points, on a prevalence grid for smooth curves."""
     points, etas = of_shown(comparison.points, comparison), comparison.answer_prevalences
     few = not comparison.weighted and points["model"].n_unique() <= _MOST_BANDS
     table = project_rates(
@@ -45,7 +45,7 @@ def _over_beta(comparison: Comparison) -> pl.DataFrame:
 
 
 def _areas(comparison: Comparison) -> pl.DataFrame:
-    """Return PR-AUC where it is known exactly: at the places that determine it everywhere between."""
+    """Return PR-AUC at the prevalences compared, and at the nodes that determine it in between."""
     place = ("model", "metric", "method", "prevalence")
     drawn = (*place, "value", "lower", "upper", "supported", "reason")
     tables = (comparison.areas.filter(metric="pr_auc"), comparison.area_nodes)

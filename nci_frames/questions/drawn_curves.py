@@ -7,21 +7,19 @@ import polars as pl
 from nci_frames.counts.resolution import without_claims
 from nci_frames.schemas import rows_where
 
-#: Curves with more points than this are thinned before they are projected: on axes with so many cells, some
-#: to each pixel of a screen.
+#: Curves with more points than this are thinned before projection, on axes with this many cells: more than
+#: one per pixel.
 _MANY_POINTS, _CELLS = 10_000, 2_000
 
 
 def report_curves(counts: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
-    """Return the defined points of the models, of which the first and the last in each cell if they are many.
+    """Return the defined points of the models; if they are many, the first and last of each cell.
 
-    They are rows of the counts, or of rates.
-
-    The cells are those of TPR and of the logarithms of TPR and FPR: within one, a step of a curve cannot be
-    seen, whatever the prevalence and the axis.
+    They are rows of the counts, or of rates. Cells divide TPR and the logarithms of TPR and FPR, so finely
+    that steps within a cell cannot be seen, at any prevalence and on any axis.
     """
     defined = (pl.col("tp") + pl.col("fn") > 0) & (pl.col("fp") + pl.col("tn") > 0)
-    # One model after the other: the rates of all of them would take much memory.
+    # Models are read one by one, as the rates of all would take much memory.
     curves = [
         rows_where(counts, (pl.col("model") == model) & defined)
         for model in sorted(model for model in models if model is not None)
@@ -47,7 +45,7 @@ def _steps(rate: str) -> pl.Expr:
 
 
 def _rising(curve: pl.DataFrame) -> pl.DataFrame:
-    """Return TPR and FPR of a curve from the lowest point up, with the numbers of the rows."""
+    """Return TPR and FPR of a curve in ascending order, with row numbers."""
     tpr, fpr = (pl.col(hit) / (pl.col(hit) + pl.col(missed)) for hit, missed in (("tp", "fn"), ("fp", "tn")))
     points = curve.select(tpr=tpr, fpr=fpr, __row=pl.int_range(pl.len(), dtype=pl.UInt32)).reverse()
     if all(points[name].is_sorted() for name in ("tpr", "fpr")):

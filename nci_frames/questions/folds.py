@@ -8,16 +8,16 @@ from nci_frames.questions.report_question import Chart, ReportQuestion, picture,
 from nci_frames.schemas import beside
 from nci_frames.tables.numbers import format_grid
 
-#: Bands of more models than this overlap too much.
+#: Largest number of models with bands: more bands overlap too much.
 _MOST_BANDS = 4
 
 
 def fold_spread(comparison: Comparison, /) -> pl.DataFrame | None:
-    """Return PR-AUC of each model over repeats and over folds; None where the log has neither.
+    """Return PR-AUC of each model over repeats and over folds; None if the log has neither.
 
-    The rows have ``model``, ``prevalence``, ``value`` and, where there are repeats, ``std`` over them;
-    ``fold_value`` and ``fold_std`` are the mean and standard deviation of the values within each fold. They
-    are at ``middle_prevalence``, sorted by model.
+    Columns are ``model``, ``prevalence``, ``value``, ``std`` over repeats, and ``fold_value`` and
+    ``fold_std``, the mean and standard deviation over folds of the values within each. Rows are at
+    ``middle_prevalence``, sorted by model.
     """
     folds = comparison.fold_areas
     if folds is None and comparison.repeat_count is None:
@@ -44,7 +44,7 @@ def _draw(table: pl.DataFrame, comparison: Comparison) -> Chart:
 
 
 def _bands(comparison: Comparison) -> list[str]:
-    """Return the few models whose bands are drawn: the winners at any beta, then models near the top."""
+    """Return the models whose bands are drawn: winners at any beta, then models near the top."""
     lowest, highest = comparison.beta[0], comparison.beta[-1]
     winners = comparison.beta_winners.filter(pl.col("start") < highest, pl.col("end") > lowest)["model"]
     return list(dict.fromkeys([*winners, *shown_models(comparison, most=_MOST_BANDS)]))[:_MOST_BANDS]

@@ -1,4 +1,4 @@
-"""How sure is it which model is the best, and on what does that rest?"""
+"""How sure is it which model is best, and what does that depend on?"""
 
 from collections.abc import Sequence
 from functools import partial
@@ -16,7 +16,7 @@ from nci_frames.tables.numbers import f_beta_name, format_threshold
 
 
 def _by_f_beta(comparison: Comparison) -> pl.DataFrame | None:
-    """Return how often each model is the best at its own threshold, where that is what was asked."""
+    """Return how often each model is best at its own best threshold; None if the question is another."""
     asked = comparison.question.own and comparison.question.f_beta
     return of_shown(comparison.best_certainty, comparison) if asked else None
 
@@ -26,7 +26,7 @@ def _by_area(comparison: Comparison) -> pl.DataFrame | None:
     return None if sure is None else of_shown(sure.filter(metric="pr_auc"), comparison)
 
 
-#: Bands of more models than this are too small to be read.
+#: Largest number of models with bands: more bands are too small to read.
 _MOST_BANDS = 6
 
 
@@ -44,7 +44,7 @@ def _draw_bands(table: pl.DataFrame, comparison: Comparison) -> Chart:
 
 
 def read_independence(comparison: Comparison) -> str:
-    """Return sentences on what intervals and tests draw."""
+    """Return sentences on what intervals and tests resample."""
     buckets, weighted, repeats = comparison.buckets, comparison.weighted, comparison.repeat_count
     drawn = read_resampled(buckets, weighted=weighted) + _of_strata(comparison.strata, buckets)
     if repeats is not None:
@@ -65,7 +65,7 @@ def read_independence(comparison: Comparison) -> str:
 
 
 def read_resampled(buckets: int | None, *, weighted: bool) -> str:
-    """Return sentences on the units that intervals and tests draw."""
+    """Return sentences on the units that intervals and tests resample."""
     if weighted:
         return (
             "The rows have more than 1,000 weights, so there are no intervals and tests. Rounded to fewer, "
@@ -86,7 +86,7 @@ def read_resampled(buckets: int | None, *, weighted: bool) -> str:
 
 
 def _of_strata(strata: int, buckets: int | None) -> str:
-    """Say what is drawn of rows that have weights."""
+    """Return a sentence on how rows with weights are resampled."""
     if strata <= 1:
         return ""
     if buckets is not None:
@@ -97,9 +97,9 @@ def _of_strata(strata: int, buckets: int | None) -> str:
 def read_assumption(
     shifts: pl.DataFrame | None, segments: Sequence[str] = (), *, weighted: bool = False
 ) -> str:
-    """Return a sentence on whether the tests support the assumption behind every projected number.
+    """Return sentences on whether tests contradict the assumption of projection.
 
-    They need rows: *weighted* counts are sums of too many weights.
+    *weighted* counts, sums of too many weights, cannot be tested.
     """
     same = "that each class has the same score distribution in all segments"
     assumed = f"Values at other prevalences assume {same}."
@@ -112,7 +112,7 @@ def read_assumption(
         return f"{assumed} This was not tested: the segments have too few rows."
     differing = tested.filter("distinguishable")
     if differing.is_empty():
-        # A test that finds nothing is no proof that there is nothing.
+        # Tests without findings do not prove the assumption.
         return f"{assumed} None of {quantity(len(tested), 'test')} speaks against it."
     size = f"the largest distance between two distributions is {max(differing['effect'].to_list()):.2g}"
     reject = "rejects" if len(differing) == 1 else "reject"

@@ -1,4 +1,4 @@
-"""The counts of one comparison: by segments, by repeats, all together, and what is drawn from them."""
+"""The counts of one comparison: by segments, by repeats, pooled, and to resample."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,17 +24,17 @@ from nci_frames.schemas import BUCKET, CELLS, COUNTS, RATES, SHIFTS, SUPPORT, WE
 class LogCounts:
     """The counts of a log, pooled once for all tables."""
 
-    #: By all keys.
+    #: Counts by all keys.
     every: pl.DataFrame
-    #: By segments and repeats, whatever the units.
+    #: Counts by segments and repeats, pooled over units.
     rows: Drawn
-    #: The keys of the folds, the repeats first.
+    #: The keys of repeats and folds, in this order.
     folds: tuple[str, ...]
     #: Whether rows were counted. Sums of more than 1,000 weights have no bounds and cannot be resampled.
     whole: bool
-    #: What is drawn from another log: by units where there are some, otherwise the same counts.
+    #: Counts to resample: by units if there are any, otherwise those of *rows*.
     drawn: Drawn
-    #: Counts by weight, with the rates that they have together, which take long to find.
+    #: Cache of ``summed_counts``, which takes long: counts by weight, with their result.
     _summed: list[tuple[pl.DataFrame, pl.DataFrame]] = field(default_factory=list)
 
     @classmethod
@@ -52,12 +52,12 @@ class LogCounts:
         Raises
         ------
         SchemaError
-            If the counts lack one of the keys, or *unit_counts* are no counts or lack *repeat*.
+            If the counts lack a key, or *unit_counts* is not a counts frame or lacks *repeat*.
         """
         keys = [key for key in COUNTS.keys(counts.columns) if key != WEIGHT]
         for option, wanted in (("segments", segments), ("fold", [fold]), ("repeat", [repeat])):
             COUNTS.need_keys(counts, wanted, option)
-        # What rates add to counts is not additive.
+        # Columns derived by rates cannot be summed.
         counts = counts.drop(COUNTS.derived, strict=False)
         kept = [key for key in (*segments, repeat) if key is not None]
         apart = without_keys(counts, [key for key in keys if key not in kept])
@@ -73,7 +73,7 @@ class LogCounts:
         return cls(counts, rows, folds, whole, drawn)
 
     def by_key(self, key: str) -> "LogCounts":
-        """Return the counts of the same log with one of the keys of the segments."""
+        """Return the counts of the same log by one of the keys of the segments."""
         others = [other for other in self.rows.segments if other != key]
         rows = Drawn(without_keys(self.rows.counts, others), (key,), self.repeat, None, None)
         return replace(self, rows=rows, drawn=Drawn.of(self.drawn.counts, [key], self.repeat))
@@ -84,31 +84,31 @@ class LogCounts:
 
     @property
     def total(self) -> pl.DataFrame:
-        """The counts without keys."""
+        """Counts pooled over all keys."""
         return self.rows.total
 
     @property
     def repeat(self) -> str | None:
-        """The key of the repeats."""
+        """Key of the repeats."""
         return self.rows.repeat
 
     @property
     def judged(self) -> pl.DataFrame | None:
-        """The counts on which own best thresholds are chosen and judged; None if not divisible."""
+        """Counts on which own best thresholds are chosen and judged; None if they cannot be split."""
         return self.drawn.by_repeat if self.whole and self.drawn.enough else None
 
     @property
     def resampled(self) -> bool:
-        """Whether other logs can be drawn."""
+        """Whether logs can be resampled."""
         return self.whole and self.drawn.resampled
 
     @property
     def by_segment(self) -> pl.DataFrame:
-        """The counts by segments, of all repeats together."""
+        """Counts by segments, pooled over repeats."""
         return self.rows.without(self.rows.repeats)
 
     def summed(self, counts: pl.DataFrame) -> pl.DataFrame:
-        """Return what ``summed_counts`` does of some of these counts, once for all tables."""
+        """Return ``summed_counts`` of some of these counts, computed once for all tables."""
         for known, rates in self._summed:
             if known is counts:
                 return rates
@@ -116,22 +116,22 @@ class LogCounts:
         return self._summed[-1][1]
 
     def rates_of(self, summed: pl.DataFrame) -> pl.DataFrame:
-        """Return the rates of some rows of ``summed_counts``; those of repeats are averaged."""
-        # Those of strata are rates already.
+        """Return the rates of some rows of ``summed_counts``, averaged over repeats."""
+        # Strata have rates already.
         rates = RATES.finish(summed) if of_strata(summed) else compute_rates(summed)
         return self.drawn.weighed(rates) if self.whole else rates
 
     def segment_rates(self, threshold: float | Mapping[str, float]) -> pl.DataFrame:
         """Return the rates by segments at a threshold, next to it, and at the lowest."""
-        # The rates of all rows would take as much memory as the counts, and longer than all tables of them.
+        # All rates would take as much memory as the counts, and longer than all tables of these.
         return self.rates_of(near_threshold(self.summed(self.by_segment), threshold))
 
     def bounded(self, points: pl.DataFrame, *, interval: RateInterval = "wilson") -> pl.DataFrame:
-        """Add the bounds of rates to operating points, where rows were counted."""
+        """Add bounds of rates to operating points if rows were counted."""
         return self.drawn.bounded(points, interval=interval) if self.whole else points
 
     def areas(self, keys: Sequence[str], prevalence: Sequence[float], *areas: Area) -> pl.DataFrame:
-        """Return areas, PR-AUC and ROC-AUC by default, by segments or of all rows.
+        """Return areas, by default PR-AUC and ROC-AUC, by segments or pooled.
 
         They are computed within each repeat and averaged.
         """
@@ -142,7 +142,7 @@ class LogCounts:
         return found if self.repeat is None else average_over(found, over=self.repeat)
 
     def support(self) -> pl.DataFrame:
-        """Return the lowest prevalence at which PR-AUC is supported, within every repeat."""
+        """Return the lowest prevalence at which PR-AUC is supported within every repeat."""
         lowest = supported_from(self.summed(self.rows.by_repeat), PR_AUC.name, worth=self._worth(()))
         if self.repeat is None:
             return lowest
@@ -153,9 +153,9 @@ class LogCounts:
         return SUPPORT.finish(highest.sort("model"))
 
     def shifts(self) -> pl.DataFrame | None:
-        """Test what projection assumes, key by key, with one correction; None where there is nothing to test.
+        """Test the assumption of projection for each key, with one correction; None if it cannot be tested.
 
-        The columns are those of ``check_projection`` and ``key``, the key whose values were compared.
+        Columns are those of ``check_projection`` and ``key``, the key whose values are compared.
         """
         if not self.whole:
             return None
@@ -176,7 +176,7 @@ class LogCounts:
         return corrected_shifts(pl.concat(tables), level=0.95).select("model", "key", *SHIFTS.fixed[1:])
 
     def by_fold(self) -> pl.DataFrame | None:
-        """Return the counts by folds and repeats; None if there are fewer than two."""
+        """Return the counts by folds and repeats; None with fewer than two of them."""
         if not self.folds or self.every.select(self.folds).n_unique() < 2:
             return None
         keys = COUNTS.keys(self.every.columns)

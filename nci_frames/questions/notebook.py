@@ -1,4 +1,4 @@
-"""What a notebook shows of a comparison: the answer, its chart, and a ranked table."""
+"""A comparison in a notebook: the answer, its chart, and a ranked table."""
 
 import base64
 import html
@@ -17,7 +17,7 @@ def notebook_html(comparison: Comparison) -> str | None:
     if comparison.areas.is_empty():
         return None
     first, *rest = map(html.escape, answer_lines(comparison.said))
-    # A picture: what an inline drawing calls its parts would be those of other cells, too.
+    # Charts are embedded as images, as ids in inline SVG would clash with those of other cells.
     pictures = [
         base64.b64encode(chart_bytes(chart, "svg")).decode()
         for chart in report_charts(comparison, QUESTIONS[-1:]).values()

@@ -1,4 +1,4 @@
-"""Rankings and winner ranges -> which model leads where, which change places, and what is told of it."""
+"""Rankings and winner ranges -> which model leads where, which change places, and sentences on both."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,22 +8,22 @@ import polars as pl
 
 from nci_frames.tables.numbers import format_grid
 
-#: Changes of order behind the leader that are named.
+#: Largest number of changes of order behind the leader that are named.
 _OVERTAKINGS = 12
-#: Models of which any will do, and changes of the best model, that a short sentence names.
+#: Largest number of equally good models, or of ranges of the best model, that a short sentence names.
 SOME = 4
-#: Ranges that a log cannot tell, that are named.
+#: Largest number of unsupported ranges that are named.
 _UNKNOWN = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """A range of prevalence over which the same models are best; none where the log cannot tell."""
+    """A range of prevalence with the same best models; no models if the log cannot tell."""
 
     models: tuple[str, ...]
     start: float
     end: float
-    #: Where the start lies in 95 % of the resampled logs; None if unknown, or if it is that of the grid.
+    #: 95 % interval of the start over resampled logs; None if unknown, or if the start is that of the grid.
     start_bounds: tuple[float, float] | None = None
 
 
@@ -46,12 +46,12 @@ class Order:
 
     @property
     def exact(self) -> bool:
-        """Whether each lead ends where the next begins; on a grid it ends somewhere before."""
+        """Whether each lead ends where the next begins, unlike leads read from a grid."""
         return all(lead.end == after.start for lead, after in pairwise(self.leads))
 
 
 def best_at_each(ranking: pl.DataFrame, /) -> pl.DataFrame:
-    """Return the best models at each prevalence of a grid, as winner ranges that are one place each.
+    """Return the best models at each prevalence of a grid, as winner ranges of one grid point each.
 
     >>> ranking = pl.DataFrame({"model": ["b", "a"], "prevalence": 0.1, "rank": 1, "supported": True})
     >>> best_at_each(ranking).rows()
@@ -67,9 +67,9 @@ def best_at_each(ranking: pl.DataFrame, /) -> pl.DataFrame:
 
 
 def read_leads(winners: pl.DataFrame, /, *, low: float, high: float) -> tuple[Lead, ...]:
-    """Read from winner ranges over prevalence the ranges in which the same models lead.
+    """Return the ranges of prevalence in which the same models lead, from winner ranges.
 
-    A model that another one draws level with still leads: a range goes on as long as one of its models does.
+    A range continues as long as one of its models is among the tied winners.
 
     >>> winners = pl.DataFrame({
     ...     "start": [0.0, 0.01, 0.2], "end": [0.01, 0.2, 1.0], "model": ["a", "b", "b"],
@@ -84,7 +84,7 @@ def read_leads(winners: pl.DataFrame, /, *, low: float, high: float) -> tuple[Le
     ranges = winners.sort("start").select("start", "end", "model", *more)
     for start, end, model, supported, lower, upper, tied in ranges.iter_rows():
         begin, stop = max(start, low), min(end, high)
-        # Of a range beyond an end nothing is left but the end.
+        # Skip ranges outside [low, high], and those that only touch an end.
         if begin > stop or (begin == stop and start < end and low < high):
             continue
         models = tuple(tied or [model]) if supported else ()
@@ -93,17 +93,17 @@ def read_leads(winners: pl.DataFrame, /, *, low: float, high: float) -> tuple[Le
         if last is not None and (both or last.models == models):
             leads[-1] = replace(last, models=both, end=stop)
             continue
-        # The border of a range that begins before the lowest prevalence is not shown.
+        # If a range begins before *low*, its start is not a border.
         known = supported and lower is not None and start > low
         leads.append(Lead(models, begin, stop, (lower, upper) if known else None))
     return tuple(leads)
 
 
 def read_order(ranking: pl.DataFrame, /) -> Order:
-    """Read from the rows of one metric where the best model and the order of models change.
+    """Return where the best model and the order of models change, from a ranking by one metric.
 
-    A tie at one value of the grid is not a change: two models change places if one is ahead before it and the
-    other after it.
+    A tie at a grid point is not a change: two models change places if one is ahead before it, and the other
+    after it.
 
     >>> ranking = pl.DataFrame({
     ...     "model": ["a", "b", "a", "b"], "prevalence": [0.01, 0.01, 0.1, 0.1], "rank": [1, 2, 2, 1],
@@ -122,7 +122,7 @@ def read_order(ranking: pl.DataFrame, /) -> Order:
 
 
 def _overtakings(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Overtaking, ...]:
-    """Follow each pair from left to right, and note where its order reverses the last order without a tie."""
+    """Return where the order of each pair of models reverses, ignoring ties."""
     last: dict[tuple[str, str], tuple[str, float]] = {}
     found: list[Overtaking] = []
     for at, ranks in columns:
@@ -138,7 +138,7 @@ def _overtakings(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Overt
 
 
 def order_lines(by: str, order: Order) -> list[str]:
-    """Say whether the order of models changes with the prevalence, by one measure.
+    """Return sentences on whether the order of models changes with the prevalence, by one measure.
 
     >>> leads = (Lead(("a",), 0.001, 0.02), Lead(("b", "c"), 0.02, 0.5))
     >>> order_lines("F1", Order(leads, ()))
@@ -174,7 +174,7 @@ def order_lines(by: str, order: Order) -> list[str]:
 
 
 def only_leader(leads: Sequence[Lead], /) -> str | None:
-    """Say which model leads everywhere; None where the best model changes.
+    """Return which model leads everywhere; None if the best model changes.
 
     >>> only_leader([Lead(("a", "b"), 0.01, 0.5)])
     'a or b lead at every prevalence from 0.01 to 0.5'
@@ -188,7 +188,7 @@ def only_leader(leads: Sequence[Lead], /) -> str | None:
 
 
 def leads_in_words(leads: Sequence[Lead], /, most: int = SOME) -> str:
-    """Say which model leads up to where; of more than *most* ranges only the first two and the last.
+    """Return which model leads up to where; if there are more than *most* ranges, the first two and the last.
 
     >>> leads_in_words([Lead(("a",), 0.001, 0.1), Lead(("b",), 0.1, 0.3), Lead(("c", "d"), 0.4, 0.5)])
     'a up to 0.1, then b up to 0.3, then c or d from 0.4'
@@ -202,7 +202,7 @@ def leads_in_words(leads: Sequence[Lead], /, most: int = SOME) -> str:
 
 
 def _within(before: Lead | None, lead: Lead, after: Lead | None) -> str:
-    """Say where a lead ends, and where it begins if that is not where the one before ends."""
+    """Return where a lead ends, and where it begins if the lead before it ends elsewhere."""
     apart = before is not None and before.end != lead.start
     if apart and lead.start == lead.end:
         return f" {_span(lead.start, lead.end)}"
@@ -215,7 +215,7 @@ def _within(before: Lead | None, lead: Lead, after: Lead | None) -> str:
 
 
 def untold_in_words(leads: Sequence[Lead], /) -> str:
-    """Return the first ranges in which the log cannot tell the value; nothing where it always can."""
+    """Return the first ranges in which the log cannot tell the value; empty if there are none."""
     spans = [_span(lead.start, lead.end) for lead in leads if not lead.models]
     more = [f"in {len(spans) - _UNKNOWN:,} more ranges"] if len(spans) > _UNKNOWN else []
     return " and ".join([*spans[:_UNKNOWN], *more])
@@ -226,7 +226,7 @@ def _span(start: float, end: float) -> str:
 
 
 def any_of(models: Sequence[str], /) -> str:
-    """Name models of which any will do, since they are equally good.
+    """Return the names of equally good models, joined by "or".
 
     >>> any_of("ab"), any_of("abcdef")
     ('a or b', 'a, b, c, d or 2 more')
@@ -238,7 +238,7 @@ def any_of(models: Sequence[str], /) -> str:
 
 
 def some_models(models: Sequence[str], /, most: int = 3) -> str:
-    """Name a few models, and say how many more there are.
+    """Return the names of the first models, and how many more there are.
 
     >>> some_models(["a", "b", "c", "d", "e"])
     'a, b, c and 2 more'
@@ -248,7 +248,7 @@ def some_models(models: Sequence[str], /, most: int = 3) -> str:
 
 
 def all_of(others: int) -> str:
-    """Name all other models by their number.
+    """Return a phrase for all other models, by their number.
 
     >>> [all_of(number) for number in (1, 2, 3)]
     ['the other model', 'both others', 'all 3 others']
@@ -265,20 +265,20 @@ def known_order(
     untold: Sequence[str] = (),
     most: int = 3,
 ) -> str:
-    """Return what is known of the order, as the second half of a sentence that says that the value is not.
+    """Return what is known of the order, to complete a sentence that says that the value is not known.
 
     Parameters
     ----------
     best
-        The models with the best value in the log.
+        Models with the best value in the log.
     worse
-        Others that are significantly worse.
+        Other models that are significantly worse.
     equal
-        Others that are not distinguishable from the best.
+        Other models not distinguishable from the best.
     untold
-        Others of which the log has too few rows to say either.
+        Other models with too few rows to tell.
     most
-        So many models are named of each.
+        Largest number of models named in each list.
 
     Examples
     --------

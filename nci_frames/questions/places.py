@@ -1,4 +1,4 @@
-"""The prevalences and betas of a comparison that its tables and its summary show."""
+"""The prevalences and betas of the tables and the summary of a comparison."""
 
 import math
 from collections.abc import Sequence
@@ -12,16 +12,16 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Field
 from nci_frames.evaluation.field.prevalences import field_of, is_field
 
-#: More prevalences would take minutes, and no table or chart shows them.
+#: Largest number of prevalences: more would take minutes, and no table or chart shows them.
 _MOST_PREVALENCES = 10_000
 
-#: Steps of the grid over prevalence that stands for a field.
+#: Steps of the prevalence grid of a field.
 _FIELD_STEPS = 31
 
-#: Steps of the prevalences at which a page can be asked.
+#: Steps of the prevalence slider of a page.
 _STEPS = 48
 
-#: What the second slider of a page offers: multiples of the beta, the cost or the alerts that were asked for.
+#: Positions of the second slider of a page: multiples of the beta, the cost or the alerts of the question.
 SLIDER = (0.5, 1.0, 2.0)
 
 
@@ -33,17 +33,17 @@ def main_beta(betas: Sequence[float]) -> float:
 def answer_prevalences(
     inside: Sequence[float], span: tuple[float, float], observed: float | None
 ) -> list[float]:
-    """Return the prevalences of a grid, the log's own, and even steps of the log odds between the ends."""
+    """Return the prevalences of a grid, the observed one, and even steps in log odds between the ends."""
     low, high = (math.log(eta / (1 - eta)) for eta in span)
     steps = [1 / (1 + math.exp(-(low + (high - low) * step / _STEPS))) for step in range(1, _STEPS)]
-    # What is shown is what was asked: a number of four digits.
+    # Prevalences are rounded to four digits, so that the page shows exactly the values computed.
     round_ones = [float(f"{eta:.4g}") for eta in steps]
     own = [observed] if observed is not None and span[0] <= observed <= span[1] else []
     return sorted({*span, *inside, *own, *(eta for eta in round_ones if span[0] < eta < span[1])})
 
 
 def with_asked(numbers: Sequence[float], asked: float | None) -> tuple[float, ...]:
-    """Return numbers in their order, with one that is asked for."""
+    """Return numbers with that of the question, if it has one, in ascending order."""
     return tuple(numbers) if asked is None else tuple(sorted({*numbers, asked}))
 
 
@@ -56,7 +56,7 @@ def crossed(prevalence: Sequence[float], beta: Sequence[float]) -> pl.DataFrame:
 def compared(
     frame: pl.DataFrame, prevalence: float | Sequence[float] | Field, segments: Sequence[str]
 ) -> tuple[list[float], pl.DataFrame | None]:
-    """Return the prevalences of the tables over prevalence, and those of the segments, if they have some."""
+    """Return the prevalences of tables over prevalence, and the frame of those per segment, if given."""
     if is_field(prevalence):
         field = field_of(prevalence, frame, segments)
         return field_grid(field), field
@@ -66,7 +66,7 @@ def compared(
 
 
 def check_few(prevalence: Sequence[float]) -> None:
-    """Raise ParameterError if models cannot be compared at so many prevalences."""
+    """Raise ParameterError if there are too many prevalences."""
     if len(prevalence) > _MOST_PREVALENCES:
         msg = f"a comparison takes at most {_MOST_PREVALENCES:,} prevalences"
         hint = "its borders are exact whatever the grid is; project_rates takes longer grids"
@@ -76,8 +76,8 @@ def check_few(prevalence: Sequence[float]) -> None:
 def field_grid(field: pl.DataFrame) -> list[float]:
     """Return the prevalences at which all segments together are compared.
 
-    They are even steps of the logarithm from the lowest prevalence of a segment to the highest, and that of
-    the traffic, if the shares are known.
+    They are log steps from the lowest prevalence of a segment to the highest, and the prevalence of the
+    traffic if shares are known.
 
     >>> field_grid(pl.DataFrame({"prevalence": [0.1, 0.3], "share": [3.0, 1.0]}))[:2]
     [0.1, 0.1037...]
@@ -86,7 +86,7 @@ def field_grid(field: pl.DataFrame) -> list[float]:
     """
     etas = np.unique(field["prevalence"].to_numpy())
     inside = etas[etas > 0]
-    # Rounding must not move the ends.
+    # The ends are added exactly, as rounding would move them.
     steps = np.geomspace(inside[0], inside[-1], _FIELD_STEPS)[1:-1] if len(inside) > 1 else inside
     traffic = []
     if "share" in field.columns:

@@ -1,4 +1,4 @@
-"""Do the scores hold as probabilities at the prevalence that is asked for?"""
+"""Do the scores hold as probabilities at the prevalence of the question?"""
 
 from collections.abc import Sequence
 from functools import partial
@@ -15,22 +15,22 @@ from nci_frames.questions.report_question import ReportQuestion, at_asked, pictu
 from nci_frames.schemas import beside, rows_where, within
 from nci_frames.tables.numbers import format_grid
 
-#: Curves of more models than this overlap too much.
+#: Largest number of models with curves: more curves overlap too much.
 _MOST_CURVES = 4
 
-#: The score of the alarms that a sentence speaks of, or the nearest that there is.
+#: Score of the alarms in a sentence, or the nearest score of the log.
 _ALARM = 0.8
 
-#: What the page folds the charts under.
+#: Heading under which the page folds the charts.
 _HOLD = "Do the probabilities hold at your prevalence?"
 
-#: Prevalences that differ by a smaller share are not told apart in a sentence.
+#: Largest relative difference of prevalences that a sentence treats as equal.
 _SAME = 0.01
 
-#: A prevalence at which all rows are of one class, and what columns of such rows are named.
+#: Prevalences at which all rows are of one class, and the suffixes of columns of these rows.
 _CLASSES = ((1.0, "_of_positives"), (0.0, "_of_negatives"))
 
-#: The columns of a decision curve that the page mixes from those of either class.
+#: Columns of a decision curve that the page mixes from those of both classes.
 _MIXED = ("net_benefit", "treat_all", "interventions_avoided", "lower", "upper")
 
 #: Threshold probabilities of the decision curve, besides those up to twice the prevalence.
@@ -71,12 +71,12 @@ def _curve(
     curve = calibration_curve(counts, prevalence=etas, adjusted=adjusted)
     if comparison.buckets is None and comparison.repeat_count is None:
         return curve
-    # The rows of a unit depend on each other, and bounds would take them as independent.
+    # The rows of a unit are dependent, but the bounds treat them as independent.
     return curve.with_columns(pl.lit(None, pl.Float64).alias(side) for side in ("lower", "upper"))
 
 
 def _alarms(curve: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return of each model the block of scores that is nearest to an alarm's, with rows of both classes."""
+    """Return for each model the block with rows of both classes whose score is nearest to an alarm."""
     mixed, place = curve.filter(pl.col("observed").is_between(0, 1, closed="none")), ["model", "prevalence"]
     nearest = mixed.sort((pl.col("predicted") - _ALARM).abs(), "predicted").unique(place, keep="first")
     return nearest.select(*place, pl.col("predicted", "observed", "lower", "upper").name.suffix(name))
@@ -92,7 +92,7 @@ def _say_at(comparison: Comparison, etas: Sequence[float]) -> list[list[str]]:
 
 
 def _of_best(counts: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
-    """Return the counts of the model of the answer; of the first one, if it has none."""
+    """Return the counts of the best model of the answer, or of the first model if it has none."""
     best = rows_where(counts, pl.col("model").eq_missing(comparison.answer["model"][0]))
     return best if len(best) else rows_where(counts, pl.col("model").eq_missing(counts["model"].min()))
 
@@ -133,19 +133,19 @@ def _calibration(comparison: Comparison) -> pl.DataFrame | None:
     curve = curves.filter(prevalence=asked)
     for eta, name in _CLASSES:
         mean = pl.col("predicted").alias(f"predicted{name}")
-        # At these prevalences all rows are of one class, and a block has no others.
+        # At these prevalences all rows are of one class, so each block takes the next one with such rows.
         means = curves.filter(prevalence=eta).select("model", "score_lower", mean)
         curve = curve.join_asof(
             means, on="score_lower", by="model", strategy="forward", check_sortedness=False
         )
-        # One without such rows takes nothing from their mean.
+        # A block without such rows has weight 0 in their mean.
         curve = curve.with_columns(pl.col(f"predicted{name}").fill_null(pl.col("predicted")))
     return curve.sort("model", "score_lower")
 
 
 @within()
 def _decisions(comparison: Comparison) -> pl.DataFrame | None:
-    """Return the decision curve, and what positives and negatives alone add to each of its values."""
+    """Return the decision curve, with the parts of each value from positives and from negatives."""
     counts, eta = _counts(comparison), comparison.asked_prevalence
     if counts is None:
         return None

@@ -1,4 +1,4 @@
-"""What is asked of a log: the same object in Python, on the command line and in a job file."""
+"""The question about a log: the same object in Python, on the command line and in a job file."""
 
 from dataclasses import dataclass
 

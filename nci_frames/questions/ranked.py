@@ -1,4 +1,4 @@
-"""A comparison -> the ranked tables that every form of a report shows, in their order."""
+"""A comparison -> the ranked tables of every format of a report, in their order."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,25 +12,25 @@ from nci_frames.questions.comparison import Comparison
 from nci_frames.tables.cells import RankedCells, ranked_cells
 from nci_frames.tables.numbers import f_beta_name, format_grid, format_threshold, sentence
 
-#: What models are ranked by: what was asked, F-beta of each model at its own best threshold, F-beta at the
-#: threshold of the comparison, or the area over all thresholds.
+#: Measures that rank models: that of the question, F-beta at own best thresholds, F-beta at the threshold of
+#: the comparison, or PR-AUC.
 Measure = Literal["asked", "own", "f_beta", "pr_auc"]
 
 
 @dataclass(frozen=True, slots=True)
 class RankedTable:
-    """One ranked table: every row of a measure over prevalence or beta, and its names."""
+    """A ranked table: all rows of a measure over prevalence or beta, and its names."""
 
-    #: The key of the table in the JSON report.
+    #: Key of the table in the JSON report.
     name: str
     measure: Measure
     over: Literal["prevalence", "beta"]
-    #: Heading, the threshold of the models, and what a button says that shows the table.
+    #: Heading, threshold of the models in words, and label of the button that shows the table.
     title: str
     where: str
     label: str
     rows: pl.DataFrame
-    #: The prevalence or beta of the question, or the one compared that is nearest.
+    #: Prevalence or beta of the question, or the nearest one compared.
     asked: float
 
     def cells(self, shown: int) -> RankedCells:
@@ -39,13 +39,13 @@ class RankedTable:
 
 
 def doubt_of(tables: Iterable[RankedTable], /) -> str | None:
-    """Say in a few words why the log does not support some of the values; None if it supports all of them."""
+    """Return in a few words why the log does not support some values; None if it supports all."""
     shown = (table.rows.drop_nulls("value") for table in tables)
     return why_doubtful(pl.concat(rows.select("supported", "reason") for rows in shown))
 
 
 def own_threshold_words(comparison: Comparison, /) -> str:
-    """Return at which threshold each model is, and on which rows it is judged there."""
+    """Return the threshold of each model in words, and the rows on which it is evaluated."""
     apart = "optimistic" in comparison.best.columns
     rows = "rows that did not choose it" if apart else "the rows that chose it"
     return f"each model at its own best threshold, evaluated on {rows}"
@@ -75,7 +75,7 @@ def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
         return RankedTable(name, measure, "beta", title, where, f"F-beta over β{briefly}", rows, beta)
 
     question, asked = comparison.question, []
-    # F-beta has its own tables, at own thresholds and at one, and so have areas.
+    # F-beta and areas have their own tables below.
     if question.area is None and (question.alerts is not None or not question.f_beta):
         asked = [over_prevalence("asked", "asked", comparison.answer_over_prevalence)]
     best, f_beta = comparison.best, comparison.projection.filter(metric="f_beta")
@@ -90,7 +90,7 @@ def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
 
 
 def _measures(comparison: Comparison) -> dict[Measure, tuple[str, str, str]]:
-    """Return of each measure what it is called, at which threshold models are, and how a button says that."""
+    """Return the name of each measure, its threshold in words, and the threshold on a button."""
     f_beta, at = (
         f_beta_name(comparison.main_beta),
         f"at threshold {format_threshold(comparison.threshold)}",
@@ -104,7 +104,7 @@ def _measures(comparison: Comparison) -> dict[Measure, tuple[str, str, str]]:
 
 
 def _grouped(rows: pl.DataFrame, comparison: Comparison, measure: Measure) -> pl.DataFrame:
-    """Add the group of each model, where the models were compared with the best."""
+    """Add the group of each model if models were compared with the best."""
     if comparison.contenders is None or measure == "asked":
         return rows
     groups = comparison.contenders.filter(measure=measure).select("model", "prevalence", "group")
@@ -112,7 +112,7 @@ def _grouped(rows: pl.DataFrame, comparison: Comparison, measure: Measure) -> pl
 
 
 def measure_names(comparison: Comparison, /) -> dict[Measure, str]:
-    """Return what the measures are called in sentences."""
+    """Return the names of the measures in sentences."""
     names = {measure: f"{what}{briefly}" for measure, (what, _, briefly) in _measures(comparison).items()}
     what, where, _ = _measures(comparison)["own"]
     return {**names, "asked": measure_name(comparison.question), "own": f"{what}, {where},"}

@@ -1,4 +1,4 @@
-"""What is said of segments: in how many the model is worse than in the rest, and in which."""
+"""Sentences on segments: in how many the model is worse than in the rest, and in which."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,18 +13,18 @@ from nci_frames.questions.answer_lines import value_name
 from nci_frames.questions.comparison import Comparison
 from nci_frames.tables.numbers import f_beta_name, format_threshold, format_value
 
-#: Segments that an answer names.
+#: Number of segments that an answer names.
 _NAMED = 3
 
 
 def judged_model(comparison: Comparison, /) -> str:
-    """Return the model that is judged in the segments: that of the answer."""
+    """Return the model judged in the segments: the best of the answer."""
     ranks = comparison.segment_ranks
     return str((comparison.answer if ranks is None or ranks.is_empty() else ranks)["model"][0])
 
 
 def why_untested(comparison: Comparison, /) -> str | None:
-    """Return why segments were not compared with the rest, and what to do; None where they were."""
+    """Return why segments were not compared with the rest, and what to do; None if they were."""
     if comparison.segment_ranks is not None:
         return None
     drawn, sizes = comparison.segment_drawn, comparison.segment_sizes
@@ -47,7 +47,7 @@ def why_untested(comparison: Comparison, /) -> str | None:
 
 
 def said_of(comparison: Comparison, /) -> str:
-    """Return what is said of all segments, or why they were not compared."""
+    """Return a sentence on all segments, or why they were not compared."""
     untested = why_untested(comparison)
     return f"{untested}." if untested is not None else worst_sentence(comparison) or ""
 
@@ -59,24 +59,24 @@ def doubt_of_segments(comparison: Comparison, /) -> str | None:
 
 
 def metric_name(comparison: Comparison, /) -> str:
-    """Return what the metric is called by which segments are judged."""
+    """Return the name of the metric of the segments."""
     of_area = comparison.question.area is not None
     return f_beta_name(comparison.main_beta) if of_area else value_name(comparison.question)
 
 
 def is_worse(comparison: Comparison, /) -> pl.Expr:
-    """Return whether what a difference owes to the model makes a segment worse: a higher cost is worse."""
+    """Return whether the part of a difference due to rates makes a segment worse; higher costs are worse."""
     return pl.col("due_to_rates") * better_sign(called_metric(comparison.segment_metric).metric) < 0
 
 
 def worst_sentence(comparison: Comparison, /) -> str | None:
-    """Return in how many segments the model is worse than in the rest; None where they were not ranked."""
+    """Return in how many segments the model is worse than in the rest; None if they were not ranked."""
     ranks = comparison.segment_ranks
     if ranks is None or ranks.is_empty():
         return None
     judged, unjudged = ranks.drop_nulls("value"), ranks.filter(pl.col("value").is_null())["reason"]
     worse, shifted = judged.filter("distinguishable", is_worse(comparison)).height, ranks["shifted"].sum()
-    # Of few positives it is not known either whether their scores differ.
+    # Segments with too few positives were not tested for different scores either.
     parts = [f"None of {quantity(len(ranks), 'segment')} can be judged: {in_brief(unjudged)}"]
     if len(judged) == 1:
         parts = [f"The only segment judged is {'' if worse else 'not '}significantly worse than the rest"]
@@ -92,7 +92,7 @@ def worst_sentence(comparison: Comparison, /) -> str | None:
 
 
 def segment_lines(comparison: Comparison, /) -> list[str]:
-    """Return what an answer says of segments: of each key alone how many are worse, and the worst few.
+    """Return the lines of an answer on segments: for each key, how many are worse, and the worst few.
 
     Or why they were not compared.
     """
@@ -126,7 +126,7 @@ def _segment_line(row: Mapping[str, Any], comparison: Comparison, tested: int) -
     part, *bounds = (format_value(row[f"due_to_rates{side}"]) for side in ("", "_lower", "_upper"))
     verdict = "significantly worse"
     if not row["distinguishable"]:
-        # Its interval is for one segment; the test is for all of them.
+        # Intervals hold for one segment; tests are corrected for all segments.
         apart = (row["due_to_rates_lower"] or 0) > 0 or (row["due_to_rates_upper"] or 0) < 0
         verdict = f"not {verdict}" + (f" among the {tested:,} segments tested" if apart else "")
     return f"- {names}: {verdict}; {values}; due to the model {part} (95 %: {' to '.join(bounds)})"

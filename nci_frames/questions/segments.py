@@ -24,13 +24,13 @@ from nci_frames.tables.names import drawable
 from nci_frames.tables.numbers import f_beta_name, format_grid, format_threshold, format_value, sentence
 from nci_frames.tables.packed import packed
 
-#: So many segments are drawn, the first until others are chosen; and what is drawn of each.
+#: Largest number of segments drawn, the first until others are chosen; and the columns drawn.
 MOST_CHARTED, CHARTED = 40, ("value", "lower", "upper", "supported", "reason", "verdict")
 
-#: The column that names a segment in a chart, where several keys are one text.
+#: Column with the name of a segment in a chart, one text for all keys.
 LABEL = "segment"
 
-#: What the table shows of ``segment_ranks``.
+#: Columns of ``segment_ranks`` in the table.
 _SHOWN = (
     "positives", "value", "lower", "upper", "supported", "observed_prevalence", "due_to_rates",
     "due_to_rates_lower", "due_to_rates_upper", "verdict", "field",
@@ -38,7 +38,7 @@ _SHOWN = (
 
 
 def segment_numbers(comparison: Comparison, /) -> dict[str, Any] | None:
-    """Return the table of segments as values that JSON has; None without segments.
+    """Return the table of segments as JSON values; None without segments.
 
     =========== ======================================================================================
     key         value
@@ -86,7 +86,7 @@ def segment_numbers(comparison: Comparison, /) -> dict[str, Any] | None:
 
 
 def _rows(comparison: Comparison) -> pl.DataFrame:
-    """Return the rows of the table, with the prevalence of each segment in the field, where it has one."""
+    """Return the rows of the table, with the prevalence of each segment in the field if known."""
     rows, keys = worst_first(comparison), list(comparison.segments)
     if comparison.field is None:
         return rows
@@ -94,7 +94,7 @@ def _rows(comparison: Comparison) -> pl.DataFrame:
 
 
 def worst_first(comparison: Comparison, /) -> pl.DataFrame:
-    """Return a row for each segment, the worst first, with a ``verdict``; by size where none was tested."""
+    """Return a row per segment with a ``verdict``, worst first; by size if segments were not tested."""
     ranks = comparison.segment_ranks
     if ranks is None:
         return _untested(comparison)
@@ -113,7 +113,7 @@ def worst_first(comparison: Comparison, /) -> pl.DataFrame:
 
 
 def _untested(comparison: Comparison) -> pl.DataFrame:
-    """Return the segments by size, with the value of the model of the answer."""
+    """Return the segments by size, with the value of the best model of the answer."""
     points, sizes, keys = comparison.segment_points, comparison.segment_sizes, list(comparison.segments)
     if points is None or sizes is None:
         return pl.DataFrame(schema=dict.fromkeys([*keys, *CHARTED], pl.Null))
@@ -131,7 +131,7 @@ def _untested(comparison: Comparison) -> pl.DataFrame:
 
 
 def segment_labels(frame: pl.DataFrame, keys: Sequence[str], /) -> pl.Expr:
-    """Return one text for the values of all keys; different segments have different ones.
+    """Return a text of the values of all keys, different for each segment.
 
     >>> frame = pl.DataFrame({"country": ["DE", None], "tier": [1, 2]})
     >>> frame.select(segment_labels(frame, ["country", "tier"]))[LABEL].to_list()
@@ -140,24 +140,24 @@ def segment_labels(frame: pl.DataFrame, keys: Sequence[str], /) -> pl.Expr:
     texts = []
     for key in keys:
         text = key_text(key, frame.schema[key])
-        # A dot in a value is not taken for one between two values.
+        # Dots in values are doubled, to differ from the separator.
         text = text.str.replace_all("·", "··") if len(keys) > 1 else text
         texts.append(text.fill_null(missing_name(frame[key])))
     return pl.concat_str(texts, separator=" · ").alias(LABEL)
 
 
-#: Panels of a chart of all segments, and models whose differences between segments are explained.
+#: Largest number of panels of a chart, and of models whose differences between segments are explained.
 _MOST_PANELS, _MOST_REASONS = 12, 3
 
-#: Segments and models of each whose areas are listed; the frames contain all.
+#: Largest number of segments, and of models in each, whose areas are listed; the frames contain all.
 _MOST_SEGMENTS, _MOST_MODELS = 24, 5
 
-#: What the page folds charts of all segments under.
+#: Heading under which the page folds charts of all segments.
 _WHY = "How do the segments differ, and why?"
 
 
 def traffic(comparison: Comparison) -> pl.DataFrame | None:
-    """Return F-beta of the traffic, ranked; None unless the shares of the segments are known."""
+    """Return F-beta over all traffic, ranked; None unless the shares of the segments are known."""
     averages = comparison.field_averages
     if averages is None or comparison.field is None or "share" not in comparison.field.columns:
         return None
@@ -166,7 +166,7 @@ def traffic(comparison: Comparison) -> pl.DataFrame | None:
 
 
 def _by_first(comparison: Comparison) -> Comparison:
-    """Return the log by the first key alone: what is drawn at first."""
+    """Return the comparison by the first key alone, which is drawn first."""
     return comparison.by_key[0]
 
 
@@ -175,7 +175,7 @@ def _by(comparison: Comparison) -> str:
 
 
 def _best_areas(comparison: Comparison) -> pl.DataFrame | None:
-    """Return PR-AUC of the best models of the first segments, at one prevalence or their own in the field."""
+    """Return PR-AUC of the best models in the first segments, at one prevalence or each segment's own."""
     comparison = _by_first(comparison)
     rows = comparison.field_areas
     if rows is None and comparison.segment_areas is not None:
@@ -196,7 +196,7 @@ def _areas_title(comparison: Comparison) -> str:
 
 
 def _chosen(comparison: Comparison) -> pl.DataFrame | None:
-    """Return the value of the best model in the worst segments; the page draws others that are chosen."""
+    """Return the value of the best model in the worst segments; on the page, others can be chosen."""
     comparison = _by_first(comparison)
     if not comparison.segments:
         return None
@@ -212,7 +212,7 @@ def _chosen_title(comparison: Comparison) -> str:
 
 
 def _draw_chosen(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    # An area has no threshold, so that segments are judged by another metric.
+    # For an area, segments are judged by another metric, so the value of all rows is not comparable.
     by_first = _by_first(comparison)
     whole = None if comparison.question.area is not None else comparison.answer["value"][0]
     dashed = "" if whole is None else f"; dashed: all rows ({format_value(whole)})"
@@ -228,7 +228,7 @@ def _draw_chosen(table: pl.DataFrame, comparison: Comparison) -> Chart:
 
 
 def _few(comparison: Comparison) -> bool:
-    """Return whether the key has so few values that each has a panel."""
+    """Return whether each value of the key can have a panel."""
     return len(comparison.segments) == 1 and len(worst_first(comparison)) <= _MOST_PANELS
 
 
@@ -262,7 +262,7 @@ def _draw_differences(table: pl.DataFrame, comparison: Comparison) -> Chart:
 
 
 def _ranked(comparison: Comparison) -> pl.DataFrame | None:
-    """Return how segments rank, or where that is not known their sizes; None without segments."""
+    """Return the ranks of the segments, or their sizes if not ranked; None without segments."""
     first = _by_first(comparison)
     return first.segment_sizes if first.segment_ranks is None else first.segment_ranks
 

@@ -1,4 +1,4 @@
-"""Rates -> how many rows a log has, and what is not known of it, and why."""
+"""Rates -> numbers of rows of a log, and the reasons why rates are undefined."""
 
 from collections.abc import Sequence
 
@@ -11,9 +11,9 @@ from nci_frames.schemas import COUNTS, beside
 
 
 def observed_prevalence(rates: pl.DataFrame) -> float | None:
-    """Return the share of positives among the rows of all models; None where there are none.
+    """Return the share of positives among the rows of all models; None without rows.
 
-    Every threshold of a model has all of its rows.
+    The rows of a model are those of its first threshold, as all thresholds have the same rows.
 
     >>> rates = pl.DataFrame({
     ...     "model": ["a", "a", "b"], "threshold": [0.1, 0.2, 0.1],
@@ -28,7 +28,7 @@ def observed_prevalence(rates: pl.DataFrame) -> float | None:
 
 
 def segment_sizes(rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
-    """Return the rows of each segment, summed over the models, the largest first.
+    """Return the number of rows of each segment over all models, largest first.
 
     >>> rates = pl.DataFrame({
     ...     "model": ["a", "a", "b"], "day": ["1", "2", "2"],
@@ -47,16 +47,16 @@ def segment_sizes(rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
 
 
 def undefined_groups(points: pl.DataFrame, rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
-    """Return the groups without tpr or fpr, and why: model, segments, positives, negatives, reason.
+    """Return the groups without TPR or FPR: model, segments, positives, negatives, reason.
 
     Parameters
     ----------
     points
-        The operating points of the groups, with a reason where there is none.
+        Operating points of the groups, with a reason where there is none.
     rates
-        Points of the same groups, of each at least those next to the threshold.
+        Rates of the same groups, at least at the thresholds next to that of the points.
     segments
-        The keys of the groups besides the model.
+        Keys of the groups besides the model.
     """
     keys = ["model", *segments]
     told = points.select(*keys, "threshold", "reason")
@@ -74,7 +74,7 @@ def undefined_groups(points: pl.DataFrame, rates: pl.DataFrame, segments: Sequen
 
 
 def uncounted(points: pl.DataFrame, rates: pl.DataFrame) -> str | None:
-    """Say that the threshold of the points was counted for no model, and what to do; None where it was."""
+    """Return a sentence if the threshold of the points was not counted for any model; None if it was."""
     if points.is_empty() or points["reason"].has_nulls():
         return None
     everyone = pl.lit("all").alias("model")
@@ -88,7 +88,7 @@ def _totals(rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
 
 
 def _neighbours(told: pl.DataFrame, rates: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return the nearest thresholds below and above that of each point that were counted."""
+    """Return the nearest counted thresholds below and above that of each point."""
     at, threshold = pl.col("__at"), pl.col("threshold")
     wanted = told.select(*keys, __at="threshold")
     return (
@@ -112,7 +112,7 @@ def _not_counted() -> pl.Expr:
 
 
 def off_scale(counts: pl.DataFrame) -> str | None:
-    """Say that a threshold of 0.5 meets scores that are no probabilities; None where they may be."""
+    """Return a sentence if the scores are not probabilities, so that 0.5 says little; None if they may be."""
     ends = near_threshold(counts, LOWEST, HIGHEST)
     told = no_probabilities(share_off_scale(ends, COUNTS.keys(counts.columns)))
     if told is None:

@@ -12,7 +12,7 @@ from nci_frames.evaluation.rates.clusters import class_worth, effective_rows
 from nci_frames.evaluation.rates.rates import RateInterval, clustered_bounds, with_bounds, with_worth
 from nci_frames.schemas import BUCKET, COUNTS, RATES, WEIGHT, has_strata
 
-#: Counts a log by segments and buckets of units, at some thresholds at least.
+#: Counts a log by segments and buckets of units, at least at the given thresholds.
 SegmentUnits = Callable[[Sequence[float]], pl.DataFrame]
 
 _BOUNDS = ("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
@@ -21,19 +21,19 @@ _SHARES = ("positives_worth", "negatives_worth")
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What is drawn from another log like this one: whole buckets of units, or rows."""
+    """Counts to resample, by whole buckets of units or by rows."""
 
-    #: The counts by segments, repeats and, if there are any, by buckets of units.
+    #: Counts by segments, repeats and buckets of units, if any.
     counts: pl.DataFrame
     segments: tuple[str, ...]
-    #: The key of the repeats of a cross-validation, in each of which every unit has its rows again.
+    #: Key of the repeats of a cross-validation; each repeat has the rows of every unit.
     repeat: str | None
-    #: The key of the buckets; None takes the rows as independent.
+    #: Key of the buckets; None if rows are independent.
     units: str | None
-    #: How many buckets there are; None where rows are drawn.
+    #: Number of buckets; None if rows are independent.
     buckets: int | None
-    #: By the keys that are kept, once they are known: what rows are worth, how many independent rows each
-    #: threshold has, what is in each bucket, and the counts without some keys.
+    #: Caches by keys: effective rows per row, effective rows of each threshold, the rows of each bucket, and
+    #: the counts without some keys.
     _worth: dict[tuple[str, ...], pl.DataFrame] = field(default_factory=dict)
     _effective: dict[tuple[bool, float], pl.DataFrame] = field(default_factory=dict)
     _groups: dict[tuple[str, ...], list[BucketCounts]] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Drawn:
 
     @classmethod
     def of(cls, counts: pl.DataFrame, segments: Sequence[str], repeat: str | None = None) -> "Drawn":
-        """Return what can be drawn from counts: buckets, where they have the key of ``unit_buckets``."""
+        """Return the counts to resample, by buckets if they have the key of ``unit_buckets``."""
         keys = COUNTS.keys(counts.columns)
         units = BUCKET if BUCKET in keys and BUCKET not in (*segments, repeat) else None
         apart = [key for key in segments if key in keys]
@@ -57,51 +57,51 @@ class Drawn:
 
     @property
     def apart(self) -> tuple[str, ...]:
-        """The keys of what is drawn by itself or whole: strata, and units."""
+        """Keys of resampling: units, which are drawn whole, and strata, which are drawn separately."""
         weighed = [WEIGHT] if has_strata(self.counts) else []
         return (*([] if self.units is None else [self.units]), *weighed)
 
     @property
     def enough(self) -> bool:
-        """Whether there are enough buckets, or rows, to see how another log would differ."""
+        """Whether there are enough buckets for intervals and tests; always true for independent rows."""
         return self.buckets is None or self.buckets >= LEAST_BUCKETS
 
     @property
     def resampled(self) -> bool:
-        """Whether other logs can be drawn: not of the rows of several repeats, which belong to units."""
+        """Whether logs can be resampled: repeats need units, as the rows of a unit are dependent."""
         return self.enough and (self.repeat is None or self.units is not None)
 
     @property
     def by_repeat(self) -> pl.DataFrame:
-        """The counts with all segments pooled."""
+        """Counts pooled over segments."""
         return self.without(self.segments)
 
     @property
     def total(self) -> pl.DataFrame:
-        """The counts with all segments and repeats pooled."""
+        """Counts pooled over segments and repeats."""
         return self.without([*self.segments, *self.repeats])
 
     @property
     def by_segment(self) -> pl.DataFrame:
-        """The counts by segments; without units those of one repeat, since the others have the same rows."""
+        """Counts by segments; without units, those of one repeat, as all repeats have the same rows."""
         if self.repeat is None or self.units is not None:
             return self.without(self.repeats)
         return one_repeat(self.counts, self.repeat)
 
     @property
     def repeats(self) -> list[str]:
-        """The key of the repeats, if there are some."""
+        """The key of the repeats in a list, which is empty without repeats."""
         return [] if self.repeat is None else [self.repeat]
 
     @property
     def _share(self) -> float:
-        """The share of all rows that one repeat has."""
+        """Share of all rows that are in one repeat."""
         return 1.0 if self.repeat is None else 1 / max(self.counts[self.repeat].n_unique(), 1)
 
     def worth(self, keys: Sequence[str]) -> pl.DataFrame | None:
-        """Return how many independent rows a row is worth, by model and keys; None without units.
+        """Return the effective number of rows per row, by model and keys; None if buckets cannot tell.
 
-        All repeats together are worth one of them at most.
+        All repeats together have at most the effective rows of one repeat.
         """
         known = [*self.segments, *self.repeats]
         if self.units is None or not self.enough or not {*keys} <= {*known}:
@@ -114,24 +114,24 @@ class Drawn:
         return self._worth[tuple(keys)]
 
     def without(self, keys: Sequence[str]) -> pl.DataFrame:
-        """Return the counts without some of the segments and the repeats, pooled once for all tables."""
+        """Return the counts pooled over some segments and repeats, once for all tables."""
         gone = tuple(keys)
         if gone not in self._pools:
-            # Two steps are shorter than one: what has fewer keys is made of what has more.
+            # Pooling step by step is faster, as each step starts from fewer rows.
             some = self.counts if len(gone) < 2 or gone == self.segments else self.without(gone[:-1])
             left = gone if some is self.counts else gone[-1:]
             self._pools[gone] = without_keys(some, left)
         return self._pools[gone]
 
     def _read(self, keys: Sequence[str]) -> list[BucketCounts]:
-        """Return the counts without some keys by buckets, read once for all tables."""
+        """Return the counts by buckets, pooled over some keys, once for all tables."""
         gone = tuple(keys)
         if gone not in self._groups and self.units is not None:
             self._groups[gone] = bucket_counts(self.without(keys), self.units)
         return self._groups[gone]
 
     def weighed(self, rates: pl.DataFrame) -> pl.DataFrame:
-        """Add to rates, by segments or of all, how many independent rows they are worth."""
+        """Add the effective number of rows to rates, by segments or pooled."""
         keys = RATES.keys(rates.columns)
         worth = self.worth(keys)
         if worth is None and self.repeat is not None:
@@ -142,7 +142,7 @@ class Drawn:
     def bounded(
         self, points: pl.DataFrame, *, interval: RateInterval = "wilson", level: float = 0.95
     ) -> pl.DataFrame:
-        """Add bounds to operating points, by segments or of all; null where buckets cannot tell."""
+        """Add bounds to operating points, by segments or pooled; null if buckets cannot tell."""
         if self.units is None:
             return with_bounds(points, interval=interval, level=level)
         by_segment = RATES.keys(points.columns)
@@ -155,11 +155,11 @@ class Drawn:
             least = 1 / self._share
             known = effective_rows(self.without(gone), self.units, read, level=level, least_effect=least)
             self._effective[bool(by_segment), level] = known
-        # To join few points with a row for every score takes as much memory as these.
+        # The semi join comes first, as joining a row for every score would take much memory.
         met = known.join(points, on=["model", *by_segment, "tp", "fp"], how="semi", nulls_equal=True)
         return clustered_bounds(points, met, interval=interval, level=level)
 
 
 def without_keys(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return counts with some keys pooled; the same counts if there are none."""
+    """Return counts pooled over some keys; the same counts if *keys* is empty."""
     return pooled_counts(counts, over=keys) if keys else counts

@@ -1,4 +1,4 @@
-"""What would tell the values that the log cannot tell, at the least cost?"""
+"""Which labels would tell the values that the log cannot tell, at the least cost?"""
 
 import polars as pl
 
@@ -11,9 +11,9 @@ from nci_frames.tables.numbers import format_grid, format_threshold
 
 
 def _cheapest(comparison: Comparison) -> pl.DataFrame | None:
-    """Return how many labels would tell the value of the first model where the log cannot; else None.
+    """Return how many labels would tell the value of the best model at prevalences where the log cannot.
 
-    None also of costs, for which no command can be named.
+    None if there are none, or for costs, which the command does not take.
     """
     if comparison.question.cost is not None:
         return None
@@ -34,7 +34,7 @@ def _say(table: pl.DataFrame, comparison: Comparison) -> list[str]:
     asked, name = called_metric(question.asked).metric.name, measure_name(question)
     if question.f_beta and question.beta != 1:
         asked += f" --beta {question.beta:g}"
-    # Where the value that is asked for is not known, only that matters.
+    # If the value of the question is unknown, only that is reported.
     here = table.filter(prevalence=comparison.asked_prevalence)
     ends = table[sorted({0, len(table) - 1})]
     lines = []

@@ -16,12 +16,12 @@ from nci_frames.tables.numbers import f_beta_name
 
 
 def orders(comparison: Comparison) -> Mapping[Measure, Order]:
-    """Return by each measure which model leads where, and which models change places."""
+    """Return the order of the models over prevalence by each measure."""
     tables = [table for table in ranked_tables(comparison) if table.over == "prevalence"]
     rankings = {table.measure: table.rows for table in tables}
     found = {measure: read_order(rows) for measure, rows in rankings.items()}
     span = {"low": comparison.prevalence[0], "high": comparison.prevalence[-1]}
-    # The own best thresholds have exact borders only on the rows that they were chosen on.
+    # With own best thresholds, borders are exact only on the rows that chose them.
     exact: dict[Measure, pl.DataFrame] = {"f_beta": comparison.winners}
     if "optimistic" not in comparison.best.columns:
         exact["own"] = comparison.best_winners

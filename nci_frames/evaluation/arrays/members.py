@@ -18,8 +18,8 @@ from nci_frames.evaluation.arrays.histograms import Histogram
 class MemberRows:
     """The rows of one class by member and bin.
 
-    The entries of a member are adjacent, from the highest scores down. Bins without rows are left out: most
-    members have rows in few bins.
+    The entries of a member are adjacent, highest scores first. Bins without rows are omitted, as most members
+    have rows in few bins.
     """
 
     members: int
@@ -29,7 +29,7 @@ class MemberRows:
 
     @property
     def sizes(self) -> Floats:
-        """The rows of each member."""
+        """Number of rows of each member."""
         return np.bincount(self.member, self.rows, self.members).astype(np.float64)
 
     def by_cell(self, cell: Rows) -> Floats:
@@ -40,7 +40,7 @@ class MemberRows:
         return found.astype(np.float64)
 
     def only(self, members: Rows) -> "MemberRows":
-        """Return the rows of some members, which are numbered anew."""
+        """Return the rows of some members, renumbered from 0."""
         number = np.full(self.members, -1)
         number[members] = np.arange(len(members))
         kept = number[self.member] >= 0
@@ -53,8 +53,8 @@ class Members:
 
     #: The positives and the negatives.
     classes: tuple[MemberRows, MemberRows]
-    #: For each member its rows by buckets of units, and for each of its own bins the bin of the group. Both
-    #: are empty if rows are independent.
+    #: Rows of each member by bucket of units, and the group bin of each of its own bins. Both are empty if
+    #: rows are independent.
     buckets: Sequence[BucketCounts] = ()
     bins: Sequence[Rows] = ()
 
@@ -93,7 +93,7 @@ class Members:
         return cls((both[0], both[1]), counted, bins)
 
     def sizes(self, of_class: int) -> tuple[Floats, Floats]:
-        """Return the rows of a class of each member, and the equivalent number of rows of equal weight."""
+        """Return each member's number of rows of a class, and the equivalent number of equal weight."""
         if not self.buckets:
             sizes = self.classes[of_class].sizes
             return sizes, sizes
@@ -103,11 +103,11 @@ class Members:
         return np.array(drawn, np.float64), np.array(worth, np.float64)
 
     def by_bucket(self, of_class: int, cell: Rows, members: Rows | None = None) -> list[Any]:
-        """Return the rows of a class by bucket and cell, a sparse array for each of some or all members.
+        """Return the rows of a class by bucket and cell, as a sparse array for each member or some of them.
 
         The list is empty if rows are independent.
         """
-        # What does not need it does not wait for it.
+        # Imported here, as SciPy is slow to import.
         from scipy.sparse import coo_array  # noqa: PLC0415
 
         cells, found = int(cell.max(initial=0)) + 1, []
