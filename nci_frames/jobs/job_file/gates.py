@@ -140,7 +140,7 @@ class Gate(Model):
     models: Annotated[tuple[str, ...], Distinct] = ()
     """Models to check; all if empty."""
     segments: Annotated[tuple[str, ...], Distinct] = ()
-    """Keys whose values are also checked separately; if empty, only all rows together."""
+    """Keys whose segments are checked, each separately; if empty, all rows together are checked."""
     scenario: str | None = None
     """Name of a scenario that gives the prevalence."""
     prevalence: Probability | Literal["observed"] = "observed"

@@ -68,7 +68,7 @@ class Traffic(Source):
     columns: TrafficColumns | None = None
     """Columns of these logs; by default those of the job."""
     segments: tuple[str, ...] | None = None
-    """Keys whose values get separate estimates; by default segments.keys."""
+    """Keys whose segments also get separate estimates; by default segments.keys."""
     windows: Annotated[int, Field(ge=1)] | Literal["all"] = 1
     """Number of newest windows to pool."""
     method: Literal["em", "adjusted_count", "matching"] = "em"
@@ -102,11 +102,11 @@ class Columns(TrafficColumns):
     label: str = "label"
     fold: str | None = None
     repeat: str | None = None
-    """Repeat of a cross-validation; values are computed within each repeat and averaged."""
+    """Column with the repeat of a cross-validation; values are computed per repeat and averaged."""
     unit: str | None = None
-    """Unit (user, host, patient) of a row; rows of a unit are kept together in intervals and tests."""
+    """Column with the unit (user, host, patient); its rows are kept together in intervals and tests."""
     weight: str | None = None
-    """Number of rows of the traffic that one row represents; at most 1,000 different values per file."""
+    """Column with the number of traffic rows that a row represents; at most 1,000 values per file."""
     positive: str | int | float | bool | None = None
     """Label that means positive; not needed for 0/1 and Boolean labels."""
 
