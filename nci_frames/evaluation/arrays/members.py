@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats, Rows
+from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.counts.exact_sums import rows_of_thresholds
 from nci_frames.evaluation.arrays.buckets import BucketCounts
 from nci_frames.evaluation.arrays.histograms import Histogram
@@ -116,3 +116,18 @@ class Members:
             joined = coo_array((np.ones(len(bins)), (np.arange(len(bins)), cell[bins])), (len(bins), cells))
             found.append(self.buckets[place].classes[of_class] @ joined.tocsr())
         return found
+
+
+def stacked(by_bucket: Sequence[Any]) -> Any:
+    """Return sparse arrays of one shape as one array, for ``sum_of_some``."""
+    from scipy.sparse import vstack  # noqa: PLC0415  (slow to import, and seldom needed)
+
+    return vstack(by_bucket, format="csr")
+
+
+def sum_of_some(arrays: Any, some: Flags) -> Floats:
+    """Return the sum of some of the stacked arrays. To add them one by one takes ten times as long."""
+    from scipy.sparse import eye_array, kron  # noqa: PLC0415  (slow to import, and seldom needed)
+
+    chosen = kron(some[None].astype(np.float64), eye_array(arrays.shape[0] // len(some)))
+    return np.asarray((chosen @ arrays).toarray())

@@ -71,7 +71,13 @@ def effective_rows(
     groups = bucket_counts(counts, units) if groups is None else groups
     if not groups:
         return _of_none(counts, units, "tp", "fp", numbers=_EFFECTIVE)
-    known = pl.concat(_worth(group, level, least_effect) for group in groups)
+    found = [_worth(group, level, least_effect) for group in groups]
+    keys = pl.concat(group.histogram.group for group in groups)
+    place = np.repeat(np.arange(len(groups)), [len(columns["tp"]) for columns in found])
+    known = keys[place].with_columns(
+        pl.Series(name, np.concatenate([columns[name] for columns in found]), nan_to_null=True)
+        for name in found[0]
+    )
     if not has_strata(counts):
         return known.drop("threshold")
     # In strata the numbers are at most those of the strata themselves; tp and fp are summed as in rates.
@@ -109,20 +115,20 @@ def class_worth(
     rows, both summed over the thresholds. It is one half if every row occurs twice.
     """
     groups = bucket_counts(counts, units) if groups is None else groups
-    tables = [] if groups else [_of_none(counts, units, numbers=_WORTH)]
-    for group in groups:
-        histogram = group.histogram
-        worth: dict[str, float] = {}
-        for name, rows, even, of_bucket in zip(
-            _WORTH, histogram.classes, group.even, group.classes, strict=True
-        ):
+    if not groups:
+        return _of_none(counts, units, numbers=_WORTH)
+    worth = np.ones((len(groups), 2))
+    for group, mine in zip(groups, worth, strict=True):
+        sides = zip(group.histogram.classes, group.even, group.classes, strict=True)
+        for place, (rows, even, of_bucket) in enumerate(sides):
             variance, independent = _variances(*_reached(rows), even, of_bucket)
             together, alone = float(np.nansum(variance)), float(np.nansum(independent))
-            worth[name] = min(1.0, alone / together) if together > 0 else 1.0
             if np.count_nonzero(of_bucket.sum(axis=1)) == 1:
-                worth[name] = 1 / even
-        tables.append(histogram.labelled(pl.DataFrame({name: [share] for name, share in worth.items()})))
-    return pl.concat(tables)
+                mine[place] = 1 / even
+            elif together > 0:
+                mine[place] = min(1.0, alone / together)
+    keys = pl.concat(group.histogram.group for group in groups)
+    return keys.with_columns(pl.Series(name, side) for name, side in zip(_WORTH, worth.T, strict=True))
 
 
 def _of_none(counts: pl.DataFrame, units: str, *columns: str, numbers: Sequence[str]) -> pl.DataFrame:
@@ -132,9 +138,10 @@ def _of_none(counts: pl.DataFrame, units: str, *columns: str, numbers: Sequence[
     return counts.clear().select("model", *keys, *columns, *none)
 
 
-def _worth(group: BucketCounts, level: float, least: float) -> pl.DataFrame:
+def _worth(group: BucketCounts, level: float, least: float) -> dict[str, Floats | Rows]:
+    """Return the columns of ``effective_rows`` and the thresholds of one group."""
     histogram = group.histogram
-    columns: dict[str, Floats | Rows] = {}
+    columns: dict[str, Floats | Rows] = {"threshold": histogram.thresholds}
     for hit, name, rows, even, of_bucket in zip(
         ("tp", "fp"), _EFFECTIVE, histogram.classes, group.even, group.classes, strict=True
     ):
@@ -149,11 +156,11 @@ def _worth(group: BucketCounts, level: float, least: float) -> pl.DataFrame:
             independent = independent / (1 + np.where(unseen > 0, unseen / (rate * (1 - rate)), 0.0))
         independent = _lacking(rate, independent, _missed(of_bucket, level), level)
         columns[hit], columns[name] = hits, independent
-    table = pl.DataFrame({name: pl.Series(column, nan_to_null=True) for name, column in columns.items()})
-    at = table.with_columns(threshold=pl.Series(histogram.thresholds))
     # Both counts are monotone, so equal pairs are consecutive.
-    first = at.filter(pl.any_horizontal(pl.col("tp", "fp").ne_missing(pl.col("tp", "fp").shift())))
-    return histogram.labelled(first).select(*histogram.group.columns, "threshold", "tp", "fp", *_EFFECTIVE)
+    new = np.ones(len(histogram.thresholds), np.bool_)
+    new[1:] = (np.diff(columns["tp"]) != 0) | (np.diff(columns["fp"]) != 0)
+    order = ("threshold", "tp", "fp", *_EFFECTIVE)
+    return {name: columns[name][new] for name in order}
 
 
 def _reached(rows: Rows) -> tuple[Rows, float]:

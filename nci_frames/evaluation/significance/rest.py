@@ -9,7 +9,7 @@ import numpy as np
 from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.evaluation.arrays.buckets import even_buckets
 from nci_frames.evaluation.arrays.histograms import Histogram
-from nci_frames.evaluation.arrays.members import Members
+from nci_frames.evaluation.arrays.members import Members, stacked, sum_of_some
 from nci_frames.evaluation.rates.clusters import jackknife_weights
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.quadratic import bridge_weights, exceedances
@@ -113,6 +113,7 @@ class _ClassRows:
         self.reached = by_cell.cumsum(axis=1)
         #: Sparse arrays of shape (buckets, cells), one per segment; empty if rows are independent.
         self.by_bucket = by_bucket
+        self._stacked = stacked(by_bucket) if by_bucket else None
         whole = self.reached.sum(axis=0)
         below = whole[:-1] / max(whole[-1], 1)
         # A segment with few rows is compared at fewer borders, so that its cells are not empty.
@@ -163,11 +164,12 @@ class _ClassRows:
         apart, size = self._compared(ordinary)
         compared = tested & (self.worth >= LEAST_ROWS) & (size >= LEAST_ROWS)
         statistic, p_value = np.full(len(tested), -1.0), np.full(len(tested), np.nan)
+        together = None if self._stacked is None else sum_of_some(self._stacked, ordinary)
         for members, weight in self.levels:
             here = members[compared[members]]
             statistic[here], p_value[here] = (
-                self._by_units(here, apart[here], weight, ordinary)
-                if self.by_bucket
+                self._by_units(here, apart[here], weight, ordinary, together)
+                if together is not None
                 else self._by_rows(here, apart[here], size[here], weight, ordinary)
             )
         return statistic, p_value
@@ -185,10 +187,11 @@ class _ClassRows:
         statistic = worth * (apart**2 @ weight)
         return statistic, exceedances(statistic, weights)
 
-    def _by_units(self, here: Rows, apart: Floats, weight: Floats, ordinary: Flags) -> tuple[Floats, Floats]:
+    def _by_units(
+        self, here: Rows, apart: Floats, weight: Floats, ordinary: Flags, together: Floats
+    ) -> tuple[Floats, Floats]:
         """Return the statistic over its mean from the buckets of units, and the p-value of an F-like law."""
         used = np.flatnonzero(weight)
-        together = sum(rows for rows, some in zip(self.by_bucket, ordinary, strict=True) if some).toarray()
         found = np.full((2, len(here)), np.nan)
         for place, segment in enumerate(here.tolist()):
             own = self.by_bucket[segment].toarray()

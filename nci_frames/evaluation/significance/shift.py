@@ -4,7 +4,8 @@ A projection to another prevalence assumes that only the class balance changes, 
 of positives and of negatives stay the same (prior probability shift).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,7 +16,7 @@ from nci_frames.base.typing import Floats, Rows
 from nci_frames.counts.pooling import alike_counts, pooled_counts
 from nci_frames.evaluation.arrays.buckets import bucket_counts, sums_of_weights
 from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
-from nci_frames.evaluation.arrays.members import MemberRows, Members
+from nci_frames.evaluation.arrays.members import MemberRows, Members, stacked, sum_of_some
 from nci_frames.evaluation.resampling.samplers import random_groups
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.quadratic import bridge_weights, exceedance
@@ -188,10 +189,8 @@ def _tested(pooled: Histogram, members: Members, segments: pl.Series) -> pl.Data
             rows = members.classes[of_class].only(compared)
             by_cell = rows.by_cell(cell)
             row_weighs = by_cell.sum() / worth[compared].sum()
-            by_bucket = [each.toarray() / row_weighs for each in members.by_bucket(of_class, cell, compared)]
-            statistic, p_value = _anderson_darling(
-                by_cell / row_weighs, np.stack(by_bucket, axis=1) if by_bucket else None
-            )
+            by_bucket = [each / row_weighs for each in members.by_bucket(of_class, cell, compared)]
+            statistic, p_value = _anderson_darling(by_cell / row_weighs, by_bucket)
             effect, place = _largest_distance(rows, len(cell))
             farthest = names[int(compared[place])]
             row |= {"statistic": statistic, "effect": effect, "farthest": farthest, "p_value": p_value}
@@ -212,8 +211,11 @@ def joined_cells(whole: Rows) -> Rows:
     return np.append(0, np.cumsum(cell[1:] != cell[:-1]))
 
 
-def _anderson_darling(by_cell: Floats, by_bucket: Floats | None) -> tuple[float, float]:
-    """Return the statistic of the segments' rows in each cell, and its p-value."""
+def _anderson_darling(by_cell: Floats, by_bucket: Sequence[Any]) -> tuple[float, float]:
+    """Return the statistic of the rows of segments by cell, and its p-value.
+
+    *by_bucket* has the rows of each segment by bucket and cell, sparse; it is empty if rows are independent.
+    """
     rows = by_cell.sum(axis=1)
     size = rows.sum()
     pooled = by_cell.sum(axis=0) / size
@@ -226,17 +228,22 @@ def _anderson_darling(by_cell: Floats, by_bucket: Floats | None) -> tuple[float,
     weight = (pooled[:-1] + pooled[1:]) / 2 / (below * (1 - below))
     shares = by_cell.cumsum(axis=1)[:, :-1] / rows[:, None]
     statistic = float((rows[:, None] * (shares - below) ** 2 * weight).sum())
-    if by_bucket is None:
+    if not by_bucket:
         return statistic, exceedance(statistic, bridge_weights(below, weight), len(rows) - 1.0)
-    # Contribution of each bucket to the distance of each segment's shares from the pooled shares.
-    counted = by_bucket[:, :, occupied]
-    moved = counted.cumsum(axis=2)[:, :, :-1] - counted.sum(axis=2, keepdims=True) * below
-    moved = moved / rows[:, None] - moved.sum(axis=1, keepdims=True) / size
-    moved *= np.sqrt(rows[:, None] * weight)
-    flat = moved.reshape(len(moved), -1)
-    # Both products have the same nonzero eigenvalues; use the smaller matrix.
-    product = flat @ flat.T if len(flat) < flat.shape[1] else flat.T @ flat
-    weights = np.linalg.eigvalsh(product) * len(flat) / (len(flat) - 1)
+
+    def moved(counted: Floats) -> Floats:
+        """Return the contribution of each bucket to the shares of rows below each border, times all rows."""
+        here = counted[:, occupied]
+        return np.asarray(here.cumsum(axis=1)[:, :-1] - here.sum(axis=1, keepdims=True) * below)
+
+    every = moved(sum_of_some(stacked(by_bucket), np.ones(len(rows), np.bool_))) / size
+    buckets = len(every)
+    product = np.zeros((buckets, buckets))
+    # The segments one by one, since all of them by bucket and cell may take gigabytes.
+    for own, of_segment in zip(by_bucket, rows, strict=True):
+        apart = (moved(own.toarray()) / of_segment - every) * np.sqrt(of_segment * weight)
+        product += apart @ apart.T
+    weights = np.linalg.eigvalsh(product) * buckets / (buckets - 1)
     return statistic, exceedance(statistic, weights)
 
 
