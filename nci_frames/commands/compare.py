@@ -27,7 +27,12 @@ from nci_frames.options.logs import column_options, thresholds_option
     default=0.5,
     help="A row is predicted positive if its score is >= this threshold.",
 )
-@click.option("--segments", "-s", multiple=True, help="Column whose values are compared; may be repeated.")
+@click.option(
+    "--segments",
+    "-s",
+    multiple=True,
+    help="Column whose values are also compared separately; may be repeated.",
+)
 @thresholds_option("logit:501")
 @column_options("model", "label", "score", "scores", "unit", "positive", "on_invalid")
 def compare(before: str, after: str, threshold: float, thresholds: str, **asked: Any) -> None:
