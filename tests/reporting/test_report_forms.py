@@ -182,8 +182,16 @@ def test_markdown_holds_the_answer_and_the_tables():
     assert not re.search(r"\n\n\n|[ \t]\n", text)
 
 
-@pytest.mark.parametrize("changes", [{}, {"threshold": 0.5}, {"alerts": 100, "volume": 10_000}])
-def test_an_answer_has_one_order_in_every_form(changes):
+@pytest.mark.parametrize(
+    ("changes", "lowest"),
+    [
+        ({}, "0.5, precision counts more"),
+        ({"threshold": 0.5}, "0.5, precision counts more"),
+        ({"alerts": 100, "volume": 10_000}, "at most 50 among 10,000 rows"),
+        ({"cost": (200, 5)}, "100, a false alarm costs 5"),
+    ],
+)
+def test_an_answer_has_one_order_in_every_form(changes, lowest):
     tables = comparison(prevalence=(0.001, 0.1), beta=(1.0,)).asking(prevalence=0.02, **changes)
     lines = answer_lines(tables.said)
     assert parsed(tables)["questions"]["answer"]["sentences"] == lines
@@ -192,6 +200,7 @@ def test_an_answer_has_one_order_in_every_form(changes):
     assert " ".join(lines) in " ".join(render_text(tables).split())
     live = live_numbers(tables)
     assert live["answers"][live["asked"]["first"]]["lines"][live["first"]] == lines
+    assert live["asked"]["words"][0] == lowest
 
 
 @pytest.mark.thorough
