@@ -251,6 +251,13 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         "Decisions of a tree among all ten digits, where four in five are a 1.",
         lambda d: nf.chart_class_matrix(d.classes.filter(model="decision_tree"), priors=mostly(1)),
     ),
+    "class_simplex": (
+        "The best of several models by accuracy at every mix of three digits: a corner is one digit alone.",
+        lambda d: nf.chart_class_simplex(
+            d.classes.filter(pl.col("label").is_in([1, 8, 9])),
+            priors={"even": {1: 1 / 3, 8: 1 / 3, 9: 1 / 3}},
+        ),
+    ),
     "class_winners": (
         "The best model by macro F1, from mostly 1 to mostly 9.",
         lambda d: nf.chart_class_winners(

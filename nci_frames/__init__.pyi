@@ -150,6 +150,7 @@ from .tables.great_tables import ranked_table as ranked_table
 # charts
 from .charts.best_model import chart_probability_best as chart_probability_best
 from .charts.classes import chart_class_matrix as chart_class_matrix
+from .charts.classes import chart_class_simplex as chart_class_simplex
 from .charts.classes import chart_class_winners as chart_class_winners
 from .charts.curves import chart_f_beta_over_beta as chart_f_beta_over_beta
 from .charts.curves import chart_f_beta_over_prevalence as chart_f_beta_over_prevalence

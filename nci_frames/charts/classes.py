@@ -1,5 +1,6 @@
-"""Class counts and winners -> confusion matrix at a mix, best models on lines of mixes."""
+"""Class counts and winners -> confusion matrix at a mix, best models on lines or on the triangle of mixes."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,12 +12,19 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, lines, selection, theme
 from nci_frames.counts.class_counts import Priors, one_mix, scenarios_of
+from nci_frames.evaluation.classes.class_winners import LINES, winners_in_triangle
 from nci_frames.evaluation.classes.project_classes import matrix_at
+from nci_frames.evaluation.metrics.classes import class_metric
 
 #: Minimum width of a cell in pixels, so that numbers do not overlap.
 _CELL = 30
 #: Height of a bar with its margin in pixels, and minimum width of a labelled range.
 _LINE, _APART = 26, 0.06
+#: Side of the triangle in pixels, and the relative margin around it.
+_SIDE, _ROOM = 420, 0.08
+#: Maximum length of a name at a corner.
+_LETTERS = 24
+_SHARES = ("first", "second", "third")
 _OF_CLASS = "share of the class"
 
 
@@ -194,6 +202,91 @@ def chart_share_answer(rows: pl.DataFrame, /, *, measure: str, models: Sequence[
         subtitle="the other classes in proportion; shaded: the 95 % bounds"
         + selection.why_marked("in doubt", shown),
         says=f"{measure} on the vertical axis; a line per model.",
+    )
+
+
+@schemas.checked
+def chart_class_simplex(
+    class_counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    metric: str = "accuracy",
+    beta: float = 1.0,
+    cost: Mapping[Any, Any] | None = None,
+    priors: Mapping[Any, Any] | pl.DataFrame | None = None,
+    models: Sequence[str] = (),
+) -> alt.LayerChart:
+    """Draw the best model at each mix of three classes, as a map of the triangle of all mixes.
+
+    Parameters
+    ----------
+    class_counts
+        Class counts of a labelled log with three classes, without keys.
+    metric, beta, cost
+        A metric of all classes, as in ``project_classes``.
+    priors
+        Mixes to mark: ``{class: share}``, or several by name.
+    models
+        %(models)s
+
+    Returns
+    -------
+    altair.LayerChart
+        The triangle, coloured by the best model; the corners are the single classes. Among tied models, the
+        first by name is drawn, and tooltips show all. The map has 200 mixes on each of 200 lines.
+
+    Raises
+    ------
+    ParameterError
+        Unless exactly three classes have rows; or if the counts have keys, no model has a value, or the
+        metric is one of each class.
+    UnknownMetricError
+        If the metric is unknown.
+    SchemaError
+        If *class_counts* are not counts of a labelled log.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 1, 1, 1, 2], "decision": [0, 1, 1, 2, 2]})
+    >>> nf.chart_class_simplex(nf.count_classes(log)).to_dict()["title"]["text"]
+    'Best model at each mix of three classes'
+    """
+    found, classes = winners_in_triangle(class_counts, metric=metric, beta=beta, cost=cost)
+    # Coordinates: height is the share of the third class; across is that of the second plus half the height.
+    rows = _won(found).with_columns(pl.col("start", "end") + pl.col("third") / 2)
+    style = theme.model_style(rows["model"], among=models)
+    place: dict[str, Any] = {"type": "quantitative", "axis": None, "scale": {"domain": [-_ROOM, 1 + _ROOM]}}
+    x, y = alt.X(field="across", **place), alt.Y(field="third", **place)
+    height = round(_SIDE * math.sqrt(3) / 2)
+    # Slightly higher than a line, so that no background shows between neighbours.
+    bars = alt.Chart(selection.finite(rows)).mark_bar(opacity=1, height=height / (1 + 2 * _ROOM) / LINES + 1)
+    shown = canvas.tooltip({}, names=("model", "equal"))
+    # Names are placed slightly outside the corners.
+    outside = {"across": [-0.06, 1.06, 0.5], "third": [-0.04, -0.04, 1.08]}
+    mixes = {} if priors is None else scenarios_of(priors)
+    of = [(name, *(mix.get(of_class, 0.0) for of_class in classes)) for name, mix in mixes.items()]
+    named = {share: f"share of {name}" for share, name in zip(_SHARES, classes, strict=True)}
+    marked = pl.DataFrame(of, {"scenario": pl.String, **dict.fromkeys(_SHARES, pl.Float64)}, orient="row")
+    dots = alt.Chart(marked.with_columns(across=pl.col("second") + pl.col("third") / 2)).mark_point(
+        filled=True, size=90, color=theme.INK, stroke=theme.GROUND, strokeWidth=2, opacity=1
+    )  # fmt: skip
+    layers = [
+        canvas.layer("regions", bars, x=alt.X(field="start", **place), x2=alt.X2("end"), y=y,
+                     tooltip=shown, **canvas.fills(style)),
+        *canvas.named(pl.DataFrame({"name": map(str, classes), **outside}), x, y, letters=_LETTERS),
+        canvas.layer("mixes", dots, x=x, y=y, tooltip=canvas.tooltip(named, names=("scenario",))),
+    ]  # fmt: skip
+    return canvas.compose(
+        layers,
+        style=style,
+        title="Best model at each mix of three classes",
+        subtitle=f"by {class_metric(metric).in_words(beta)}; a corner is one class alone"
+        + ("; dots: mixes" if mixes else ""),
+        says="A triangle, coloured by model.",
+        width=_SIDE,
+        height=height,
     )
 
 

@@ -8,14 +8,19 @@ import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.base.messages import quantity
-from nci_frames.charts.classes import chart_class_matrix, chart_class_winners, chart_share_answer
+from nci_frames.charts.classes import (
+    chart_class_matrix,
+    chart_class_simplex,
+    chart_class_winners,
+    chart_share_answer,
+)
 from nci_frames.evaluation.metrics.classes import class_metric
 from nci_frames.questions.answer_lines import best_of, bounds_in_words, choice_in_words, percent, rivals
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.first_questions import first_questions
 from nci_frames.questions.how_sure import read_resampled
 from nci_frames.questions.order import any_of, leads_in_words, some_models
-from nci_frames.questions.report_question import ReportQuestion, of_shown, picture, said
+from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, said, shown_models
 from nci_frames.tables.numbers import format_value, sentence
 
 #: Number of wrong decisions listed.
@@ -90,6 +95,17 @@ def _one_share(comparison: ClassComparison) -> pl.DataFrame:
 
 def _counts(comparison: ClassComparison) -> pl.DataFrame:
     return of_shown(comparison.counts, comparison)
+
+
+def _of_triangle(comparison: ClassComparison) -> pl.DataFrame | None:
+    return _counts(comparison) if len(comparison.classes) == 3 else None
+
+
+def _draw_simplex(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
+    marked, models = {comparison.scenario: comparison.mix}, shown_models(comparison)
+    return chart_class_simplex(
+        table, metric=comparison.metric, priors=marked, models=models, **comparison.asked
+    )
 
 
 def _other_mixes(comparison: ClassComparison) -> pl.DataFrame:
@@ -178,6 +194,13 @@ QUESTIONS = (
         _by("Best model by {} over the share of each class"),
         attrgetter("winners"),
         chart_class_winners,
+        section="order",
+    ),
+    picture(
+        "simplex",
+        _by("Best model by {} at every mix of the three classes"),
+        _of_triangle,
+        _draw_simplex,
         section="order",
     ),
     ReportQuestion(

@@ -41,12 +41,13 @@ def apart(models: tuple[str, ...], key: str, values: tuple[str | None, ...]) -> 
     return nf.compute_rates(frame.with_columns(tn=1000 - pl.col("fp")))
 
 
-def class_counts(models: tuple[str, ...]) -> pl.DataFrame:
-    """Decisions of each model between two classes, or none; each is good at another class."""
+def class_counts(models: tuple[str, ...], *more: str) -> pl.DataFrame:
+    """Decisions of each model between two classes and more, or none; each is good at another class."""
+    rights = [(name, 60 + 7 * place) for place, name in enumerate(more)]
     rows = [
         (model, label, decision, rows)
         for k, model in enumerate(models)
-        for label, right in (("x", 50 + 40 * k // len(models)), ("y", 90 - 30 * k // len(models)))
+        for label, right in (("x", 50 + 40 * k // len(models)), ("y", 90 - 30 * k // len(models)), *rights)
         for decision, rows in ((label, right), ("none", 100 - right))
     ]
     return nf.merge_class_counts(
@@ -119,6 +120,9 @@ def draw_all(models: tuple[str, ...] = MODELS, among: tuple[str, ...] = ()) -> d
         ),
         "mean_ranks": nf.chart_critical_difference(nf.compare_data_sets(fold_ranks, over="fold"), **options),
         "class_matrix": nf.chart_class_matrix(classes, priors={"x": 0.2, "y": 0.8}),
+        "class_simplex": nf.chart_class_simplex(
+            class_counts(models, "z"), priors={"day": {"x": 0.2, "y": 0.7, "z": 0.1}}, **options
+        ),
         "class_winners": nf.chart_class_winners(
             nf.class_winners(classes, metric="accuracy", **ends), **options
         ),

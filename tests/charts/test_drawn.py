@@ -13,7 +13,7 @@ from tests.fuzz.calls import calls
 CHARTS = [call for call in calls().values() if call.name.startswith("chart_")]
 KEPT = json.loads(FILE.read_text(encoding="utf-8"))
 #: Charts that show the models that win somewhere, or whose cost is not too high; all others show every model.
-OF_SOME = ("map", "winners", "best", "cost", "class_winners")
+OF_SOME = ("class_simplex", "map", "winners", "best", "cost", "class_winners")
 
 
 def models_in(node):

@@ -240,6 +240,7 @@ def calls() -> dict[str, Call]:
              {"segments": "fold"}),
         Call("chart_winner_ranges", (winners,)),
         Call("chart_class_matrix", (classes,), {"priors": "uniform"}),
+        Call("chart_class_simplex", (classes,), {"metric": "mcc"}),
         Call("chart_class_winners", (nf.class_winners(classes, metric="mcc", **ends),)),
         Call("dark_chart", (nf.chart_roc(rates),)),  # type: ignore[arg-type]
         Call("metrics"),

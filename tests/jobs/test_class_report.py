@@ -63,7 +63,7 @@ def test_the_command_writes_what_python_says(tmp_path):
     winners = pl.read_csv(tmp_path / "out" / "tables" / "winners.csv")
     assert winners["model"].to_list() == known.winners["model"].to_list()
     assert {path.name for path in (tmp_path / "out" / "charts").iterdir()} == {
-        "intervals.svg", "matrix.svg", "share.svg", "winners.svg",
+        "intervals.svg", "matrix.svg", "share.svg", "simplex.svg", "winners.svg",
     }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Class counts -> the best models along a line between two mixes."""
+"""Class counts -> the best models along a line between two mixes, or over the triangle of three classes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -20,6 +20,8 @@ from nci_frames.evaluation.metrics.classes import ClassMetric, class_metric, met
 from nci_frames.evaluation.metrics.metric import rounding
 from nci_frames.schemas import CLASS_WINNERS, checked
 
+#: Lines of a triangle, each with a constant share of the third class, and mixes along each.
+LINES = 200
 #: Points closer than this are the same.
 _APART = 1e-13
 #: Degree and nodes of the polynomials; no node is at an end, where a fraction may be 0/0.
@@ -227,3 +229,40 @@ def _roots(coefficients: Floats, least: float) -> Iterator[float]:
         real = roots.real[(np.abs(roots.imag) < _REAL) & (np.abs(roots.real) <= 1 + _AT_END)]
         # Snap roots to the ends, where the neighbouring part may find the same root.
         yield from np.where(np.abs(real) >= 1 - _AT_END, np.sign(real), real).tolist()
+
+
+def winners_in_triangle(
+    class_counts: pl.DataFrame | pl.LazyFrame, *, metric: str, beta: float, cost: Mapping[Any, Any] | None
+) -> tuple[pl.DataFrame, list[Any]]:
+    """Return the best models at a lattice of mixes of three classes, and the classes.
+
+    The rows are ranges of lines, as of ``class_winners``, on which the ``third`` class has a constant share;
+    ``start`` and ``end`` are shares of the second class.
+
+    Raises
+    ------
+    ParameterError
+        If there are not exactly three classes with rows, there are keys, or the metric is one of each class.
+    """
+    known = metric_of_all(metric)
+    logs, uniform = read_mixes(class_counts, "uniform", [known], beta=beta, cost=cost)
+    logs.need_no_keys("the triangle")
+    classes = np.flatnonzero(logs.seen)
+    if len(classes) != 3:
+        msg, hint = "the triangle is that of the mixes of three classes", "draw winners along lines"
+        raise ParameterError(msg, found=f"{len(classes)} classes with rows", hint=hint)
+    # Mixes in the middle of cells have all classes; without a class, metrics may be undefined.
+    edges = np.linspace(0, 1, LINES + 1)
+    middles = (edges[1:] + edges[:-1]) / 2
+    first, second = np.outer(1 - middles, 1 - middles), np.outer(1 - middles, middles)
+    priors = np.zeros((LINES, LINES, len(logs.names)))
+    priors[..., classes] = np.stack([first, second, 1 - first - second], axis=-1)
+    (models,) = logs.groups
+    best = _best(known, _upward(known, models, replace(uniform, priors=priors)))
+    rows = [
+        {"third": share, **run}
+        for line, share in enumerate(middles.tolist())
+        for run in _joined(models, best[:, line], (1 - share) * edges)
+    ]
+    schema = {"third": pl.Float64(), **CLASS_WINNERS.dtypes()}
+    return pl.DataFrame(rows, schema), logs.names[classes].to_list()

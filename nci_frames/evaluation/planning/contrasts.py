@@ -11,6 +11,7 @@ from nci_frames.base.messages import Option
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.metrics import called_metric
+from nci_frames.schemas import PAIRS, collect
 
 Pair = tuple[float, float]
 
@@ -166,3 +167,64 @@ def contrast_of(
     alone = not slopes.any(axis=1).all() and np.allclose(np.abs(slopes[:, 0]), np.abs(slopes[:, 1]))
     equal = positives.variance_if_equal(slopes[0]), negatives.variance_if_equal(slopes[1])
     return Contrast(values[0] - values[1], expected, equal if alone else expected)
+
+
+def contrast_of_areas(area: float | Pair, correlation: float | None, ratio: float) -> Contrast:
+    """Return the difference of two ROC areas, or of one area from 0.5, with its variance for one positive.
+
+    Notes
+    -----
+    The variance of an area A for m positives and κm negatives is V/m with V = 0.0099·exp(-a²/2)·((5a² + 8) +
+    (a² + 8)/κ) and a = 1.414·Φ⁻¹(A).
+
+    References
+    ----------
+    Obuchowski, Lieber and Wians (2004), doi:10.1373/clinchem.2004.031823; Obuchowski and McClish (1997),
+    doi:10.1002/(SICI)1097-0258(19970715)16:13<1529::AID-SIM565>3.0.CO;2-H.
+    """
+    from scipy.special import ndtri  # noqa: PLC0415  (slow to import, and seldom needed)
+
+    def variance(value: float) -> float:
+        a2 = (float(ndtri(value)) * 1.414) ** 2
+        return 0.0099 * math.exp(-a2 / 2) * ((5 * a2 + 8) + (a2 + 8) / ratio)
+
+    areas = (area,) if isinstance(area, int | float) else tuple(area)
+    for value in areas:
+        if not 0 < value < 1:
+            raise ParameterError.out_of_range("auc", value, "between 0 and 1")
+    if len(areas) == 1:
+        return Contrast(areas[0] - 0.5, (variance(areas[0]), 0.0), (variance(0.5), 0.0))
+    if correlation is not None and not -1 < correlation < 1:
+        raise ParameterError.out_of_range("correlation", correlation, "between -1 and 1")
+    shared = correlation or 0.0
+    of_each = [variance(value) for value in areas]
+    expected = sum(of_each) - 2 * shared * math.sqrt(of_each[0] * of_each[1])
+    equal = 2 * variance(sum(areas) / 2) * (1 - shared)
+    return Contrast(areas[0] - areas[1], (expected, 0.0), (equal, 0.0))
+
+
+def decisions_of_pairs(pairs: pl.DataFrame | pl.LazyFrame) -> tuple[Decisions, Decisions]:
+    """Return the decisions about positives and about negatives from joint counts.
+
+    Raises
+    ------
+    ParameterError
+        If there is more than one row, or a class has no units.
+    SchemaError
+        If *pairs* is not a pairs frame.
+    """
+    frame = collect(pairs, PAIRS)
+    if len(frame) != 1:
+        msg = "the joint counts must be of one pair of models"
+        raise ParameterError(msg, found=f"{len(frame)} rows", hint="filter the frame to one of them")
+    found = []
+    for kind in ("tp", "fp"):
+        both, a, b, none = (float(frame[f"{kind}_{cell}"].item()) for cell in ("both", "a", "b", "none"))
+        units = both + a + b + none
+        if not units:
+            raise ParameterError("the joint counts must have positives and negatives", found=f"no {kind}_*")
+        rates = (both + a) / units, (both + b) / units
+        spread = math.sqrt(math.prod(rate * (1 - rate) for rate in rates))
+        covariance = both / units - rates[0] * rates[1]
+        found.append(Decisions(rates, covariance / spread if spread else 0.0))
+    return found[0], found[1]

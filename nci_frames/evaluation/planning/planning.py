@@ -35,6 +35,8 @@ def required_samples(
     compare: str | pl.Expr | None = None,
     power: float = 0.8,
     correlation: float | tuple[float, float] | None = None,
+    pairs: pl.DataFrame | pl.LazyFrame | None = None,
+    auc: float | tuple[float, float] | None = None,
     ratio: float | None = None,
     beta: float = 1.0,
 ) -> pl.DataFrame:
@@ -71,12 +73,18 @@ def required_samples(
         that the measured rate lies within the half-width with probability *level* or more.
 
     compare
-        Metric in which the two models differ: a name, alias or called metric of operating points.
+        Metric in which the two models differ: a name, alias or called metric of operating points, or
+        "roc_auc".
     power
         With *compare*: probability that the test detects the difference, in (0, 1).
     correlation
         With *compare*: correlation (phi) of the models' decisions about the same positives, or a pair (of
-        positives, of negatives). None: each model has its own rows.
+        positives, of negatives); for areas, the correlation of the two estimates. None: each model has its
+        own rows.
+    pairs
+        With *compare*: joint counts of a pilot (``count_pairs``), one row, instead of rates and correlation.
+    auc
+        With ``compare="roc_auc"``: expected areas of both models, or of one model, to compare with 0.5.
     ratio
         With *compare*: negatives per positive in the test set. By default that of the *prevalence*; without
         either, the metric must depend on one class, and only rows of that class are needed.
@@ -115,12 +123,12 @@ def required_samples(
     quantiles z of the level and z' of the power. V is the variance of the difference for one row, linearised
     in the rates (delta method); V₀ is the variance without a difference. For a rate, V₀ is the share of rows
     on which the models differ (McNemar's test), or with two samples the variance at the mean rate; for other
-    metrics V₀ = V.
+    metrics V₀ = V; for areas it is Obuchowski's, as in pROC.
 
     References
     ----------
     Connor (1987), Sample size for testing differences in proportions for the paired-sample design,
-    doi:10.2307/2531961.
+    doi:10.2307/2531961; Obuchowski, Lieber and Wians (2004), doi:10.1373/clinchem.2004.031823.
 
     Brabec et al. (2020), section 5, doi:10.1007/978-3-030-50423-6_6; Kupper and Hafner (1989), How
     appropriate are popular sample size formulas?, doi:10.1080/00031305.1989.10475628; Hoeffding (1963),
@@ -151,9 +159,9 @@ def required_samples(
         if any(goal is not None for goal in (half_width, delta, precision_half_width)):
             msg = f"{Option('compare')} is a goal of its own"
             raise ParameterError(msg, found="two goals", hint="omit the other one")
-        asked = Comparison(compare, tpr, fpr, prevalence, ratio, correlation, weight_of_recall)
+        asked = Comparison(compare, tpr, fpr, auc, prevalence, ratio, correlation, pairs, weight_of_recall)
         return asked.samples(level, power)
-    _need_compare(tpr=tpr, fpr=fpr, correlation=correlation, ratio=ratio)
+    _need_compare(tpr=tpr, fpr=fpr, correlation=correlation, pairs=pairs, auc=auc, ratio=ratio)
     methods = sorted({method} if isinstance(method, str) else set(method))
     rates = cast("tuple[float | None, float | None]", (tpr, fpr))
     promise = _goal(half_width, delta, precision_half_width, prevalence, *rates)

@@ -6,9 +6,11 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given
+from polars.testing import assert_frame_equal
 from scipy.stats import norm
 
 import nci_frames as nf
+from nci_frames.schemas import COMPARISON_SAMPLES
 from tests.logs import pairs_of
 
 
@@ -75,8 +77,40 @@ def test_more_rows_than_can_be_counted_are_refused():
 
 
 def test_published_numbers():
+    # pROC 1.19, power.roc.test(ncases=41, ncontrols=72, auc=0.73): 0.9897453 (its data set aSAH).
+    found = nf.required_samples(compare="roc_auc", auc=0.73, ratio=72 / 41, power=0.9897).row(0, named=True)
+    assert (found["positives"], found["negatives"]) == (41, 72)
+    assert found["power"] == pytest.approx(0.9897453, abs=1e-6)
     # Fleiss, Levin and Paik (2003), table A.4 without the correction for continuity: 80 % against 70 %.
     assert nf.required_samples(compare="recall", tpr=(0.8, 0.7))["positives"].item() == 294
+
+
+def test_areas_of_two_models():
+    def variance(area, kappa):
+        a = 1.414 * norm.ppf(area)
+        return 0.0099 * math.exp(-(a**2) / 2) * (5 * a**2 + 8 + (a**2 + 8) / kappa)
+
+    shared = nf.required_samples(compare="roc_auc", auc=(0.85, 0.8), correlation=0.6, ratio=4)
+    alone = nf.required_samples(compare="roc_auc", auc=(0.85, 0.8), prevalence=0.2)
+    assert shared["method"].item() == "paired"
+    assert alone["method"].item() == "unpaired"
+    assert alone["positives"].item() > 2 * shared["positives"].item()
+    v = [variance(area, 4) for area in (0.85, 0.8, 0.825)]
+    roots = math.sqrt(2 * v[2] * 0.4), math.sqrt(v[0] + v[1] - 1.2 * math.sqrt(v[0] * v[1]))
+    rows = ((norm.ppf(0.975) * roots[0] + norm.ppf(0.8) * roots[1]) / 0.05) ** 2
+    assert shared["positives"].item() == math.ceil(rows)
+    assert shared["negatives"].item() == 4 * math.ceil(rows)
+
+
+def test_joint_counts_say_what_to_expect():
+    pairs = pairs_of((60, 20, 10, 10, 5, 10, 15, 970)).drop("log")
+    phi = (0.6 - 0.56) / math.sqrt(0.16 * 0.21)
+    of_pairs = nf.required_samples(compare="recall", pairs=pairs, ratio=10)
+    COMPARISON_SAMPLES.check(of_pairs)
+    by_hand = nf.required_samples(compare="recall", tpr=(0.8, 0.7), correlation=phi, ratio=10)
+    columns = ["positives", "negatives", "discordant_positives", "power"]
+    assert_frame_equal(of_pairs.select(columns), by_hand.select(columns))
+    assert of_pairs["discordant_positives"].item() == pytest.approx(0.3 * of_pairs["positives"].item())
 
 
 @given(

@@ -1,0 +1,84 @@
+"""The map over the mixes of three classes colours each mix by the model that is best there."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames.evaluation.classes.class_winners import LINES, winners_in_triangle
+from tests.cases import first_quick
+from tests.chart_specs import rows_of
+
+MODELS = ["a", "b", "c", "d"]
+
+
+def counts(seed=0, models=MODELS):
+    rng = np.random.default_rng(seed)
+    rows = []
+    for model in models:
+        rates = rng.dirichlet(np.ones(3), 3) * 0.6 + 0.4 * np.eye(3)
+        for label in range(3):
+            rows += [(model, label, d, int(n)) for d, n in enumerate(rng.multinomial(150, rates[label]))]
+    return pl.DataFrame(rows, schema=["model", "label", "decision", "rows"], orient="row")
+
+
+def values_at(mixes, metric, cost, seed):
+    """The rank and gap of each model at some mixes, by the public functions."""
+    priors = {f"{n:03}": dict(enumerate(mix)) for n, mix in enumerate(mixes)}
+    return nf.rank_models(nf.project_classes(counts(seed), priors=priors, metrics=metric, cost=cost))
+
+
+def drawn_at(found, mixes):
+    """The model that the map shows at some mixes: that of the nearest line."""
+    lines = found["third"].unique().sort().to_numpy()
+    shown = []
+    for _, second, third in mixes:
+        line = lines[np.abs(lines - third).argmin()]
+        on_line = found.filter(third=line)
+        # On the line the share of the second class is at most what the third leaves.
+        place = min(second / (1 - third), 1) * on_line["end"].max()
+        shown.append(on_line.filter(pl.col("end") >= place)["model"][0])
+    return pl.DataFrame({"scenario": [f"{n:03}" for n in range(len(mixes))], "model": shown})
+
+
+@pytest.mark.parametrize("seed", first_quick(range(3)))
+@pytest.mark.parametrize("metric", ["accuracy", "expected_cost", "macro_f_beta", "mcc"])
+def test_the_model_of_a_place_is_the_best_of_its_mix(seed, metric):
+    cost = {(0, 1): 3, (1, 2): 1, (2, 0): 2}
+    found, classes = winners_in_triangle(counts(seed), metric=metric, beta=1.0, cost=cost)
+    assert classes == [0, 1, 2]
+    rng = np.random.default_rng(seed)
+    places = (rng.integers(0, LINES, (200, 2)) + 0.5) / LINES
+    way, third = places.T
+    on_lattice = np.stack([(1 - third) * (1 - way), (1 - third) * way, third], axis=1)
+    for mixes, exact in ((on_lattice, True), (rng.dirichlet(np.ones(3), 200), False)):
+        values = values_at(mixes, metric, cost, seed)
+        shown = values.join(drawn_at(found, mixes), on=["scenario", "model"])
+        assert len(shown) == len(mixes)
+        # Between the mixes of the lattice another model may be a little better.
+        assert shown.filter(pl.col("rank") > 1).height <= (0 if exact else 8)
+        assert shown["gap"].abs().max() < 0.02
+
+
+def test_equal_models_are_one_region_and_the_mix_is_a_dot():
+    twins = pl.concat([counts(), counts().filter(model="a").with_columns(model=pl.lit("twin"))])
+    spec = nf.chart_class_simplex(twins, priors={"field": {0: 0.0, 1: 0.0, 2: 1.0}}).to_dict()
+    equal = {row["equal"] for row in rows_of(spec, "regions")}
+    assert all(("a" in names.split(", ")) == ("twin" in names) for names in equal)
+    (dot,) = rows_of(spec, "mixes")
+    assert (dot["scenario"], dot["across"], dot["third"]) == ("field", 0.5, 1.0)
+
+
+def test_only_three_classes_have_a_triangle():
+    with pytest.raises(nf.ParameterError, match="2 classes with rows"):
+        nf.chart_class_simplex(counts().filter(pl.col("label") < 2))
+    with pytest.raises(nf.ParameterError, match="keys"):
+        nf.chart_class_simplex(counts().with_columns(day=1))
+    with pytest.raises(nf.ParameterError, match="one of each class"):
+        nf.chart_class_simplex(counts(), metric="recall")
+    with pytest.raises(nf.SchemaError, match="priors"):
+        nf.chart_class_simplex(counts(), priors="uniform")
+    lacking = counts(models="a").with_columns(model=pl.lit("z")).filter(pl.col("label") > 0)
+    one = counts(models="a").with_columns(rows=pl.when(pl.col("label") == 0).then("rows").otherwise(0))
+    with pytest.raises(nf.ParameterError, match="no winner to draw"):
+        nf.chart_class_simplex(pl.concat([one, lacking]))
