@@ -126,7 +126,7 @@ def stacked(by_bucket: Sequence[Any]) -> Any:
 
 
 def sum_of_some(arrays: Any, some: Flags) -> Floats:
-    """Return the sum of some of the stacked arrays. To add them one by one takes ten times as long."""
+    """Return the sum of some of the stacked arrays; adding them one by one takes ten times as long."""
     from scipy.sparse import eye_array, kron  # noqa: PLC0415  (slow to import, and seldom needed)
 
     chosen = kron(some[None].astype(np.float64), eye_array(arrays.shape[0] // len(some)))

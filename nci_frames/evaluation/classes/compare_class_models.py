@@ -114,7 +114,7 @@ def _pairs(
     squares = (apart - apart.mean(axis=-1, keepdims=True)) ** 2
     together, buckets = squares.sum(axis=-1), apart.shape[-1]
     error = np.sqrt(together * buckets / (buckets - 1))
-    # Where a few rows of a rare class have most of the variance, so few say how large it is.
+    # If a few rows of a rare class cause most of the variance, its estimate has few degrees of freedom.
     of_all = together[..., None]
     shares = np.divide(squares, of_all, out=np.ones_like(squares), where=of_all > 0)
     freedom = np.maximum(1 / (shares**2).sum(axis=-1), 2) - 1

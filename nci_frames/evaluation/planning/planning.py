@@ -97,7 +97,7 @@ def required_samples(
 
     %(columns of samples)s
 
-    ``assurance`` is the one that these rows attain, at least the required one. With *compare*, one row:
+    ``assurance`` is the value that these rows attain, at least the required one. With *compare*, one row:
 
     %(columns of comparison samples)s
 

@@ -53,7 +53,8 @@ def select_operating_points(
     pos_fraction
         Select the highest TPR with at most this share of rows predicted positive, in [0, 1], at *prevalence*.
     alerts, volume
-        At most *alerts* alerts in *volume* rows, e.g. per day; the same as *pos_fraction* at their ratio.
+        Select the highest TPR with at most *alerts* alerts in *volume* rows, e.g. per day; the same as
+        *pos_fraction* at their ratio.
     threshold
         Select the decision ``score >= threshold``: any threshold if the rates are exact, one of its
         thresholds if they are on a grid. A dict gives one threshold per model.
@@ -71,7 +72,7 @@ def select_operating_points(
     confidence
         Confidence that new rows also meet the target, in (0.5, 1); for the same criteria. None requires it of
         these rows only: such a threshold misses the target on new rows about half of the time, and nearly
-        always where few of these rows decide, as for precision at a low prevalence.
+        always if it depends on few of these rows, as for precision at a low prevalence.
 
     Returns
     -------
@@ -80,7 +81,7 @@ def select_operating_points(
 
     %(columns of rates: prevalence, supported, reason)s
 
-    ``prevalence`` and ``supported`` are there if the criterion depends on the prevalence. If no point meets
+    ``prevalence`` and ``supported`` are present if the criterion depends on the prevalence. If no point meets
     the criterion, counts, rates and threshold are null. An unsupported point meets a target of precision or
     alerts on these rows, but seldom on new ones: use *confidence*.
 

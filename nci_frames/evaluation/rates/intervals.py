@@ -94,11 +94,11 @@ def wilson_bounds(rates: Floats, trials: Floats, z: float | Floats) -> tuple[Flo
 
 
 def exact_bounds(rates: Floats, trials: Floats, z: float | Floats) -> tuple[Floats, Floats]:
-    """Return the bounds of Clopper and Pearson of each rate."""
-    from scipy.special import betaincinv, ndtr  # noqa: PLC0415  (what does not need it does not wait for it)
+    """Return Clopper-Pearson bounds of each rate."""
+    from scipy.special import betaincinv, ndtr  # noqa: PLC0415  (SciPy is slow to import)
 
     hits, misses, tail = trials * rates, trials * (1 - rates), ndtr(-np.asarray(z))
-    # What is smaller than any double is 0, and no hits have no quantile.
+    # Quantiles are NaN without hits and for tiny results; the bound is then 0.
     lower, missed = (
         np.nan_to_num(betaincinv(found, others + 1, tail))
         for found, others in ((hits, misses), (misses, hits))

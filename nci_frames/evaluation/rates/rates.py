@@ -66,7 +66,7 @@ def compute_rates(
 
     %(columns of rates)s
 
-    Bounds are there with *interval* or *half_width*, effective numbers with *units*. With *units*, bounds
+    Bounds are present with *interval* or *half_width*, effective numbers with *units*. With *units*, bounds
     are also null if all buckets are alike at all thresholds, or one has all rows of the class.
 
     Raises

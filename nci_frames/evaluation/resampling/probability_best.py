@@ -79,8 +79,7 @@ def probability_best(
     %(columns of best models)s
 
     Keys are those of *counts*, without *over* and *units*. Models that tie in a resampled log share it.
-    ``probability`` is null if the value is undefined in all logs, or all rows of a class are one row or in
-    one bucket.
+    ``probability`` is null if the value is undefined in all logs, or a class has only one row or bucket.
 
     Raises
     ------

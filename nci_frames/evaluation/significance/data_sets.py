@@ -109,7 +109,7 @@ def _mean_of_ties(frame: pl.DataFrame, over: str) -> pl.DataFrame:
 
 def _friedman(ranks: pl.DataFrame, means: np.ndarray, sets: int) -> tuple[float | None, float | None]:
     """Return the statistic and its p-value; None if all values of each data set are equal."""
-    from scipy.special import chdtrc  # noqa: PLC0415  (what does not need it does not wait for it)
+    from scipy.special import chdtrc  # noqa: PLC0415  (SciPy is slow to import)
 
     models = len(means)
     # Each of t equal values adds t² - 1; together they add t³ - t.

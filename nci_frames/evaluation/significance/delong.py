@@ -63,7 +63,7 @@ def auc_interval(counts: Frame, /, *, method: Method = "score", level: float = 0
 
     A kind of row that a log of n rows lacks may be a share -log((1 - level) / 2) / n of the population, 3.7/n
     at 95 %. In the rarer class such rows might score below or above all others. "score" adds this distance to
-    the one from V, as squares: a model that fails on 1 in 100 positives need not show it in 100.
+    the one from V, as squares: 100 positives may lack the 1 in 100 on which a model fails.
 
     DeLong: the placement of a positive is the share of negatives below it, ties as half; that of a negative
     is the share of positives above it. The variance of the area is the variance of the former over the number
@@ -146,7 +146,7 @@ def _reason(rows: tuple[float, float], least: int, *, separated: bool, certain: 
 
 def _on_logit_scale(value: Floats, half: Floats) -> tuple[Floats, Floats]:
     """Return the bounds; NaN where the logit is infinite."""
-    from scipy.special import expit, logit  # noqa: PLC0415  (what does not need it does not wait for it)
+    from scipy.special import expit, logit  # noqa: PLC0415  (SciPy is slow to import)
 
     with np.errstate(invalid="ignore", divide="ignore"):
         apart = half / (value * (1 - value))

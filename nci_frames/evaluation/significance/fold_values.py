@@ -117,7 +117,7 @@ def t_test(differences: Floats, ratio: float) -> Floats:
     With *ratio* test rows per training row, 1 + 1/ratio folds contain all rows of a log; more folds do not
     add degrees of freedom.
     """
-    from scipy.special import stdtr  # noqa: PLC0415  (what does not need it does not wait for it)
+    from scipy.special import stdtr  # noqa: PLC0415  (SciPy is slow to import)
 
     n, mean, squares = moments(differences)
     with np.errstate(invalid="ignore", divide="ignore"):

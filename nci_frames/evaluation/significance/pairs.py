@@ -173,7 +173,7 @@ def _p_values(difference: Floats, cases: pl.DataFrame, positives: Floats, negati
 
 def _mcnemar(one: float, other: float) -> float:
     """Return McNemar's mid-p value from the numbers of units flagged by one model only."""
-    from scipy.stats import binom  # noqa: PLC0415  (what does not need it does not wait for it)
+    from scipy.stats import binom  # noqa: PLC0415  (SciPy is slow to import)
 
     fewer, units = min(one, other), one + other
     if one == other:

@@ -47,7 +47,7 @@ def exceedances(values: Floats, weights: Floats, freedom: float = 1.0, known: fl
     If the scale of the weights is estimated with *known* degrees of freedom, each value is multiplied by a
     chi-square variable over these degrees of freedom, as in an F distribution.
     """
-    from scipy.special import chdtrc, fdtrc, ndtr  # noqa: PLC0415  (what does not need it does not wait for it)
+    from scipy.special import chdtrc, fdtrc, ndtr  # noqa: PLC0415  (SciPy is slow to import)
 
     large = weights > _ROUNDING * weights.max(initial=0)
     weights = weights[large]

@@ -239,7 +239,7 @@ def _anderson_darling(by_cell: Floats, by_bucket: Sequence[Any]) -> tuple[float,
     every = moved(sum_of_some(stacked(by_bucket), np.ones(len(rows), np.bool_))) / size
     buckets = len(every)
     product = np.zeros((buckets, buckets))
-    # The segments one by one, since all of them by bucket and cell may take gigabytes.
+    # Segments are read one by one, as all of them by bucket and cell may take gigabytes.
     for own, of_segment in zip(by_bucket, rows, strict=True):
         apart = (moved(own.toarray()) / of_segment - every) * np.sqrt(of_segment * weight)
         product += apart @ apart.T
