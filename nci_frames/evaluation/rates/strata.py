@@ -11,8 +11,10 @@ the stratum, over all segments of the log. A rate of m independent rows has the 
 effective number is that m, which any interval of a rate takes.
 
 If hits are few, hits of heavy rows may be missing by chance. So m is computed with one more hit, or one more
-miss, of the heaviest row that may be one, whichever gives less. If all positives have one weight, and all
-negatives have one, m is their number, since no row of the class can weigh more.
+miss, of the heaviest row that may be one, whichever gives less. And no log knows more than the rows of its
+traffic would if each of them were drawn as densely as those of the lightest weight: they are a sample, too.
+If all positives have one weight, and all negatives have one, m is their number, since no row of the class can
+weigh more.
 """
 
 from collections.abc import Sequence
@@ -153,7 +155,12 @@ def _effective(strata: Strata, of_class: int, heaviest: Sequence[Floats], same: 
             spread = variance + more**2 * (many / size) * (1 - share)
             own = (few + more) * many * size / ((size + more) * spread)
             worth.append(np.where(many > 0, own, np.nan))
-        found = np.fmin(*worth).astype(np.float64)
+        # Of strata made by score it is known how many rows of the traffic reach the border of two. But rates
+        # are those of other traffic, too.
+        some = np.where(rows * weight > 0, weight, np.inf)
+        lightest = np.minimum.reduceat(some, strata.begins) if len(strata.begins) else some
+        most = size / lightest[strata.together.group]
+        found = np.fmin(np.fmin(*worth), most).astype(np.float64)
     return np.where(
         same[strata.together.group],
         strata.total(np.where(strata.weight > 0, rows, 0)).astype(np.float64),

@@ -91,3 +91,24 @@ def test_intervals_hold_where_strata_are_made_by_score() -> None:
     for counted in held.values():
         # 0.93, less two standard errors of so many draws.
         assert (counted / repeats > 0.93 - 2 * (0.93 * 0.07 / repeats) ** 0.5).all()
+
+
+def test_a_log_knows_a_rate_no_better_than_all_rows_of_its_traffic():
+    """Of 20,000 rows those above the threshold are all in the log, and 1,000 of the others."""
+    rng, logs, rows = np.random.default_rng(3), 400, 20_000
+    tp, fp = (rng.binomial(size, norm.sf(2 - mean), logs) for size, mean in ((200, 2), (rows - 200, 0)))
+    low = rows - tp - fp
+    fn = rng.hypergeometric(200 - tp, low - (200 - tp), 1000)
+    names = [f"{log:03}" for log in range(logs)]
+    above = {"weight": 1.0, "tp": tp, "fp": fp, "fn": 0, "tn": 0}
+    below = {"weight": low / 1000, "tp": 0, "fp": 0, "fn": fn, "tn": 1000 - fn}
+    cells = pl.col("tp", "fp", "fn", "tn").cast(pl.Int64)
+    counts = [
+        pl.DataFrame({"model": names, "threshold": 2.0, **some}).with_columns(cells)
+        for some in (above, below)
+    ]
+    rates = nf.compute_rates(pl.concat(counts), interval="wilson")
+    # As if from 110,000 rows, it held in 0.57 of the logs.
+    assert rates.select((pl.col("effective_negatives") <= rows).all()).item()
+    held = rates.select(pl.lit(float(norm.sf(2))).is_between("fpr_lower", "fpr_upper").mean())
+    assert held.item() > 0.92
