@@ -139,7 +139,7 @@ def row_groups(
     options
         Of the writer of Arrow: encodings.
     """
-    import pyarrow.parquet as pq  # noqa: PLC0415  (what does not write does not wait for it)
+    import pyarrow.parquet as pq  # noqa: PLC0415  (slow to import, and only needed to write)
 
     names = like.columns
 

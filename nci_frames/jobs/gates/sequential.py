@@ -59,7 +59,7 @@ def log_martingale(successes: ArrayLike, failures: ArrayLike, limit: float, *, b
     if limit <= 0:
         # No share is below 0, so there is no evidence.
         return np.full(np.broadcast(s, f).shape, -math.inf)
-    from scipy.special import betaln, xlogy  # noqa: PLC0415  (what does not need it does not wait for it)
+    from scipy.special import betaln, xlogy  # noqa: PLC0415  (SciPy is slow to import)
 
     with np.errstate(divide="ignore", invalid="ignore"):
         likelihood = xlogy(s, limit) + xlogy(f, 1 - limit)
