@@ -96,9 +96,9 @@ def _priors(given: Any, labels: pl.DataType) -> Any:
     else:
         what, where, needed = "the file of priors", repr(str(given)), ["class", "prior"]
         hint = "a CSV or Parquet file has the columns class, prior and perhaps scenario"
-        table = read_numbers(str(given), what, where=where, hint=hint, needed=needed, numbers=needed[1:])
-    bounds = pl.col("^(lower|upper)$").cast(pl.Float64, strict=False)
-    return table.with_columns(_as_labels(table["class"], labels), bounds)
+        numbers = [*needed[1:], "lower", "upper"]
+        table = read_numbers(str(given), what, where=where, hint=hint, needed=needed, numbers=numbers)
+    return table.with_columns(_as_labels(table["class"], labels))
 
 
 def _as_labels(names: Iterable[Any], labels: pl.DataType) -> pl.Series:

@@ -60,7 +60,8 @@ CLASS_PRIORS = _frame(
     replace(_MIX, required=False),
     _CLASS,
     share("prior", "share of the class among all rows, in [0, 1]"),
-    derived=("lower", "upper", "fit_p_value", "supported", "reason"),
+    *bounds(share, "lower confidence limit of an estimated share", "the share is known", required=False),
+    derived=("fit_p_value", "supported", "reason"),
 )
 _OF_CLASS = replace(_CLASS, null="the metric covers all classes")
 _TOLD = (

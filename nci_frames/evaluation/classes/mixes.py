@@ -10,13 +10,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.arguments import beta_value, share_values
-from nci_frames.base.errors import ParameterError
+from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Call, Option, listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import by_scenario, read_priors, scenarios_of
 from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, class_logs, collected, rates_of
 from nci_frames.evaluation.metrics.classes import ClassMetric, Mix
-from nci_frames.schemas import CLASS_PRIORS, checked
+from nci_frames.schemas import CLASS_PRIORS, checked, collect
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +115,15 @@ def read_mixes(
 
 def _errors(priors: Any, names: list[Any]) -> Floats | None:
     """Return the distances of estimated shares to their bounds; 0 for a share without bounds."""
-    frame = priors.lazy().collect() if isinstance(priors, pl.DataFrame | pl.LazyFrame) else pl.DataFrame()
+    if not isinstance(priors, pl.DataFrame | pl.LazyFrame):
+        return None
+    frame = collect(priors, CLASS_PRIORS)
     if not {"lower", "upper"} <= {*frame.columns}:
         return None
+    outside = frame.filter((pl.col("prior") < pl.col("lower")) | (pl.col("prior") > pl.col("upper")))
+    if len(outside):
+        told = ", ".join(f"{name} {outside[name][0]!r}" for name in ("class", "prior", "lower", "upper"))
+        raise SchemaError("an estimated share lies outside its bounds", found=told)
     sides = (pl.col("prior") - pl.col("lower"), pl.col("upper") - pl.col("prior"))
     far = [by_scenario(frame.with_columns(prior=side.fill_null(0.0))).values() for side in sides]
     errors = [[[shares.get(name, 0.0) for name in names] for shares in side] for side in far]
