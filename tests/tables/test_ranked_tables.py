@@ -36,7 +36,9 @@ def test_what_is_asked_has_a_column(shown, columns):
 
 def test_undefined_values_have_a_note_and_tables_over_beta_need_a_prevalence():
     areas = comparison({**MODELS, "empty": (None, 0.1)}).areas
-    assert f"{UNDEFINED} undefined" in ranked_table(areas, metric="pr_auc").as_raw_html()
+    noted = ranked_table(areas, metric="pr_auc").as_raw_html()
+    assert f"{UNDEFINED} undefined" in noted
+    assert "Small number: rank, 1 is best. Bold: best. Shading: value from 0 to 1." in noted
     assert f"{UNDEFINED} undefined" not in ranked_table(comparison().areas, metric="pr_auc").as_raw_html()
     projection = comparison().projection
     table = ranked_table(projection, metric="f_beta", over="beta", prevalence=0.01).as_raw_html()

@@ -247,7 +247,7 @@ def test_a_comparison_draws_both_models_of_a_unit(tmp_path):
     assert_frame_equal(nf.draw_labels(scan, plan, seed=3).collect(), drawn)
 
 
-def test_units_are_drawn_whole():
+def test_units_are_drawn_whole(monkeypatch):
     rng = np.random.default_rng(6)
     log = pl.DataFrame({"model": "a", "unit": rng.integers(0, 700, 4000), "score": rng.beta(0.3, 5, 4000)})
     asked = {"budget": 60, "metric": "recall", "threshold": 0.4}
@@ -262,6 +262,8 @@ def test_units_are_drawn_whole():
     assert (np.searchsorted(lower, units["best"], "right") - 1).tolist() == units[
         "stratum"
     ].explode().to_list()
+    # So they are in another order, and if few are read at a time.
+    monkeypatch.setattr("nci_frames.counting.drawing.units.BATCH_ROWS", 50)
     assert_frame_equal(
         nf.draw_labels(log.reverse(), plan, units=True, seed=1).collect(), drawn, check_row_order=False
     )

@@ -67,6 +67,7 @@ def test_units_that_are_scored_twice_have_wider_intervals() -> None:
     pooled = nf.pool_counts(counts, over="bucket")
     by_rows = nf.compute_rates(pooled, interval="wilson")
     by_units = nf.compute_rates(counts, interval="wilson", units="bucket")
+    assert nf.compute_rates(counts.clear(), interval="wilson", units="bucket").schema == by_units.schema
     same = ["model", "threshold", "tp", "fp", "fn", "tn", "tpr", "fpr", "positives"]
     assert_frame_equal(by_rows.select(same), by_units.select(same))
     for rate in ("tpr", "fpr"):

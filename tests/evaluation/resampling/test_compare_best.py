@@ -43,7 +43,9 @@ def test_the_confidence_set_is_that_of_brute_force(seed):
     value = rng.normal(0, 1.5, 6)
     drawn = value[:, None] + rng.multivariate_normal(np.zeros(6), np.eye(6) + 0.5, 400).T
     many = np.full(6, 1e12)
-    (found,) = confidence_set([Contenders.of(value, drawn, np.zeros(6), many, many > 0)])
+    case = Contenders.of(value, drawn, np.zeros(6), many, many > 0)
+    assert case.error[0, 1] == pytest.approx((drawn[0] - drawn[1]).std(ddof=1), rel=1e-9)
+    (found,) = confidence_set([case])
     expected = slow_set(value, drawn)
     # Models far behind are removed together; their p-values are the least there is.
     assert found == pytest.approx(expected)
