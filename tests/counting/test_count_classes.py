@@ -44,6 +44,14 @@ def test_scores_are_counted_as_by_a_loop(classes, lazy):
     assert counts.equals(counts.sort(keys))
 
 
+def test_large_classes_are_not_merged_by_a_common_type():
+    classes = [2**53, 2**53 + 1]
+    log = pl.DataFrame({"model": "a", "label": classes, "decision": classes})
+    assert nf.count_classes(log)["rows"].to_list() == [1, 0, 0, 1]
+    with pytest.raises(nf.SchemaError, match="labels and decisions have no common type"):
+        nf.count_classes(log.with_columns(pl.col("label").cast(pl.UInt64)))
+
+
 @pytest.mark.parametrize("classes", [CLASSES["text"], CLASSES["whole"], CLASSES["truth"]])
 def test_decisions_are_counted_and_merged(classes, tmp_path):
     log, columns = scored_log(classes)

@@ -208,7 +208,7 @@ def _checked_types(schema: pl.Schema, columns: Roles, where: str) -> pl.DataType
             wanted = "a text, number, Boolean or date (a class)"
             raise SchemaError.wrong_type(column, where, str(dtype), wanted)
         found[pl.String() if dtype in (pl.Categorical, pl.Enum) else dtype] = column
-    common = common_type(found, "label")
+    common = common_type(found, "decision")
     if common is None:
         told = ", ".join(f"{column!r} is {dtype}" for dtype, column in found.items())
         hint = "cast one of them on a LazyFrame before the scan"

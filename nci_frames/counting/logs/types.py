@@ -64,6 +64,8 @@ def common_type(types: Iterable[pl.DataType], role: str) -> pl.DataType | None:
     numbers = all(dtype.is_float() or dtype in _EXACT_IN_FLOAT64 for dtype in kinds)
     # Labels need only two distinct values, and as_label refuses a *positive* that Float64 would round.
     labels = role in CLASSES and all(dtype.is_float() or dtype.is_integer() for dtype in kinds)
+    if role == "decision" and all(dtype.is_integer() for dtype in kinds):
+        return None  # Float64 would merge large classes
     return pl.Float64() if labels or (numbers and role in ("score", "weight")) else None
 
 
