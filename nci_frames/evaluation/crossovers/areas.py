@@ -217,7 +217,7 @@ class LinearAreas:
         if not finite.any():
             return self.models[:1], self.models.sort().implode(), np.empty(0)
         rows = np.flatnonzero(finite)
-        found = lower_envelope(self.at_0[rows], (self.at_1 - self.at_0)[rows])
+        found = lower_envelope(self.at_0[rows], self.at_1[rows] - self.at_0[rows])
         inside = found.starts < 1
         leaders, borders = rows[found.lines[inside]], found.starts[inside][1:]
         tied = [self.models.filter(pl.Series(self._equal(leader))).sort() for leader in leaders]
@@ -238,7 +238,7 @@ class LinearAreas:
             least = np.maximum(self.rounding[one], self.rounding[other])
             cross = (before * after < 0) & (np.minimum(np.abs(before), np.abs(after)) > least)
         cross &= np.isfinite(before) & np.isfinite(after)
-        x = before[cross] / (before - after)[cross]
+        x = before[cross] / (before[cross] - after[cross])
         better = np.where(before[cross] < 0, one[cross], other[cross])
         worse = np.where(before[cross] < 0, other[cross], one[cross])
         value = -self.sign * ((1 - x) * self.at_0[better] + x * self.at_1[better])

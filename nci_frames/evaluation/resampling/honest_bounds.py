@@ -259,10 +259,12 @@ class _Known:
                     parts.append(areas_there.select(*at, __moved="value"))
                 moved = beside(table, pl.concat(parts), at)["__moved"].cast(pl.Float64).to_numpy()
                 # A loss may become infinite; an undefined value does not move.
-                changes.append(np.nan_to_num(moved - value, posinf=np.inf, neginf=-np.inf))
+                with np.errstate(invalid="ignore"):
+                    changes.append(np.nan_to_num(moved - value, posinf=np.inf, neginf=-np.inf))
             down += np.minimum(np.minimum(*changes), 0.0) ** 2
             up += np.maximum(np.maximum(*changes), 0.0) ** 2
-        wider = {"lower": pl.Series(value - np.sqrt(down)), "upper": pl.Series(value + np.sqrt(up))}
+        with np.errstate(invalid="ignore"):  # an infinite loss has no bounds
+            wider = {"lower": pl.Series(value - np.sqrt(down)), "upper": pl.Series(value + np.sqrt(up))}
         for area in areas:
             table = table.with_columns(
                 pl.when(metric=area.name).then(bound.clip(area.lower, area.upper)).otherwise(name).alias(name)

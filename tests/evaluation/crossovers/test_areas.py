@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.interpolate import BarycentricInterpolator
+from sklearn.metrics import log_loss
 
 import nci_frames as nf
 from nci_frames.base.typing import Floats
@@ -322,3 +323,25 @@ def test_proper_scores_are_ranked_with_their_skill():
         for _, group in ranks.group_by("metric", "prevalence"):
             assert group.sort("rank")["value"].is_sorted()
             assert group["rank"].sort().to_list() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("certain", [0.0, 1.0])
+def test_infinite_log_losses_beside_finite_ones_warn_of_nothing(certain):
+    """Warnings are errors here. The finite models meet where scikit-learn's losses are equal."""
+    label = np.array([True] * 10 + [False] * 30)
+    rng = np.random.default_rng(3)
+    low, high = (np.clip(rng.random(40) * 0.4 + part, 0.01, 0.99) for part in (0.0, 0.5))
+    wrong = np.where(np.arange(40) == (0 if certain == 0 else 39), certain, low)
+    scores = {"high": high, "low": low, "none": np.full(40, certain), "wrong": wrong}
+    log = pl.concat(pl.DataFrame({"model": m, "label": label, "score": s}) for m, s in scores.items())
+    counts = nf.count_confusion(log)
+    crossed = nf.find_crossovers(counts, metric="log_loss", over="prevalence")
+    assert crossed.select("model_a", "model_b").rows() == [("low", "high")]
+    weight = np.where(label, crossed["prevalence"].item() / 10, (1 - crossed["prevalence"].item()) / 30)
+    equal = [log_loss(label, each, sample_weight=weight) for each in (low, high)]
+    assert equal == pytest.approx([crossed["value"].item()] * 2, rel=1e-9)
+    winners = nf.winner_ranges(counts, metric="log_loss", over="prevalence")
+    assert winners["model"].to_list() == ["low", "high"]
+    bounds = nf.bootstrap(counts, metric="log_loss", prevalence=0.25, repeats=20)
+    assert bounds.filter(pl.col("value").is_infinite())["model"].to_list() == ["none", "wrong"]
+    assert bounds.filter(pl.col("value").is_finite())["lower"].null_count() == 0
