@@ -7,6 +7,7 @@ Every run is a process of its own, in alternating order; all or the named ones o
 - demo: the reports of `nci-frames demo`, without the training;
 - comparison: 10 models x 1,024 thresholds x 256 buckets of units;
 - scores_40, scores_120: 3,000,000 distinct scores of 4 models, in 40 or 120 segments;
+- scores_exact: the same in 40 segments, counted at every score;
 - scores_units, scores_weights: the same in 40 segments, with 15,000 units of 50 rows, or with 3 weights;
 - models_10, models_92: 10 models in 3 segments, 92 models in 20, at 1,024 thresholds.
 
@@ -35,7 +36,7 @@ START, END = "<!-- reports: from here", "<!-- reports: to here -->"
 PREVALENCES = [10 ** (-4 + 0.1 * step) for step in range(38)]
 BETAS = [2 ** (-2 + step / 8) for step in range(33)]
 NAMES = (
-    "demo", "comparison", "scores_40", "scores_120", "scores_units", "scores_weights",
+    "demo", "comparison", "scores_40", "scores_120", "scores_exact", "scores_units", "scores_weights",
     "models_10", "models_92",
 )  # fmt: skip
 #: Who a row belongs to, or what it weighs.
@@ -114,7 +115,11 @@ def measured(name: str, folder: Path) -> dict[str, float]:
         with tempfile.TemporaryDirectory() as out, contextlib.redirect_stderr(io.StringIO()):
             for log in logs:
                 options = ReportOptions(prevalence=PREVALENCES, beta=BETAS)
-                run_report(str(log), Path(out) / log.stem, options, segments=segments, columns=columns)
+                thresholds = "exact" if name == "scores_exact" else None
+                run_report(
+                    str(log), Path(out) / log.stem, options,
+                    thresholds=thresholds, segments=segments, columns=columns,
+                )  # fmt: skip
     else:
         units = "bucket" in counts.columns
         compared = nf.compare_models(
