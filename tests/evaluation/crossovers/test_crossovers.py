@@ -305,3 +305,10 @@ def test_many_models_are_compared_in_several_parts(monkeypatch):
         monkeypatch.setattr(f"nci_frames.evaluation.crossovers.{name}", value)
     assert nf.find_crossovers(rates_of(*data), metric="mcc", over="prevalence").equals(whole)
     assert len(whole) > 50
+
+
+def test_models_without_false_positives_share_an_infinite_likelihood_ratio():
+    points = {"threshold": [0.5] * 3, "tp": [60, 80, 90], "fp": [0, 0, 5], "fn": [40, 20, 10]}
+    counts = pl.DataFrame({"model": ["a", "b", "c"], **points}).with_columns(tn=1000 - pl.col("fp"))
+    found = nf.winner_ranges(nf.compute_rates(counts), metric="lr_plus", over="prevalence")
+    assert found.select("start", "end", "tied").rows() == [(0.0, 1.0, ["a", "b"])]

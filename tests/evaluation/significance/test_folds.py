@@ -232,3 +232,18 @@ def test_one_fold_has_no_spread():
     counts = fold_counts()
     one = nf.summarise_folds(nf.compute_rates(counts.filter(fold="0")), metrics="recall")
     assert one["std"].is_null().all()
+
+
+def test_folds_with_an_infinite_value_of_both_models_are_not_compared():
+    fp = {"a": [0, 2, 3, 1], "b": [0, 4, 4, 3]}
+    rows = [(m, f, 0.5, 50 + f, n, 50 - f, 1000 - n) for m, every in fp.items() for f, n in enumerate(every)]
+    counts = pl.DataFrame(rows, schema=["model", "fold", "threshold", "tp", "fp", "fn", "tn"], orient="row")
+    found = nf.compare_folds(nf.compute_rates(counts), metric="lr_plus", test="paired_t", correction="none")
+    assert found["mean"].is_infinite().all()
+    rates = {
+        m: np.array([(50 + f) / 100 / (n / 1000) for f, n in enumerate(every) if n])
+        for m, every in fp.items()
+    }
+    assert found["p_value"].drop_nulls().item() == pytest.approx(
+        stats.ttest_rel(rates["a"], rates["b"]).pvalue
+    )
