@@ -157,3 +157,12 @@ def on_command_line(text: str, options: Container[str] | None = None) -> str:
 def in_job_file(text: str) -> str:
     """Return a message with its options in the form of a job file."""
     return _OPTION.sub(r"\4", text)
+
+
+def a_frame(name: str) -> str:
+    """Name a kind of frame with its article.
+
+    >>> a_frame("counts"), a_frame("areas")
+    ('a counts frame', 'an areas frame')
+    """
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name} frame"

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import NciFramesError, ParameterError, SchemaError
-from nci_frames.base.messages import quantity
+from nci_frames.base.messages import a_frame, quantity
 from nci_frames.base.typing import Flags
 from nci_frames.schemas.keys import CELLS
 from nci_frames.schemas.runs import group_starts, is_sorted
@@ -52,14 +52,14 @@ def check_cells(frame: pl.DataFrame, name: str, keys: list[str], *, rates: bool)
         for what, wrong in _along_thresholds(part, ~starts[rows][1:]):
             if wrong.any():
                 row = int(wrong.argmax()) + 1
-                raise _refusal(part, row, f"{what} in a {name} frame", keys, beside=True)
+                raise _refusal(part, row, f"{what} in {a_frame(name)}", keys, beside=True)
         wrong_rates = part.select(
             holds.fill_null(value=False).alias(what) for what, holds in problems.items()
         )
         for what in problems:
             if wrong_rates[what].any():
                 row = int(wrong_rates[what].arg_max() or 0)
-                raise _refusal(part, row, f"{what} in a {name} frame", keys, beside=False)
+                raise _refusal(part, row, f"{what} in {a_frame(name)}", keys, beside=False)
 
 
 def _along_thresholds(part: pl.DataFrame, same: Flags) -> Iterator[tuple[str, Flags]]:
@@ -114,7 +114,7 @@ def _counted(frame: pl.DataFrame, name: str, keys: Sequence[str]) -> pl.DataFram
     if "reason" not in frame.columns:
         thresholds = quantity(frame["threshold"].null_count(), "threshold")
         raise SchemaError(
-            f"a {name} frame has nulls among threshold, tp, fp, fn and tn",
+            f"{a_frame(name)} has nulls among threshold, tp, fp, fn and tn",
             found=f"null: {quantity(missing, 'count')}, {thresholds}",
             hint="only operating points, which have a column 'reason', may lack them",
         )

@@ -12,7 +12,7 @@ import polars as pl
 
 from nci_frames.base.docstrings import COLUMNS
 from nci_frames.base.errors import ParameterError, SchemaError
-from nci_frames.base.messages import listed, quantity
+from nci_frames.base.messages import a_frame, listed, quantity
 from nci_frames.schemas.consistency import check_cells, place_of
 from nci_frames.schemas.keys import RESERVED, Family, check_keys, check_patterns, check_times
 from nci_frames.schemas.untouched import is_untouched, remember
@@ -177,7 +177,7 @@ class FrameSchema:
                 row = int(wrong.arg_max() or 0)
                 where = place_of(frame, row, keys)
                 found = f"{frame[column.name][row]!r} ({wrong.sum():,} of {quantity(len(frame), 'row')})"
-                what = f"column {column.name!r} of a {self.name} frame must be {wanted}"
+                what = f"column {column.name!r} of {a_frame(self.name)} must be {wanted}"
                 raise SchemaError(what, where=where, found=found)
         if self.counted:
             check_cells(frame, self.name, ["model", *keys], rates="tpr" in self.fixed)
@@ -218,7 +218,7 @@ class FrameSchema:
             dtype = schema[column.name]
             if dtype not in (*column.dtypes, pl.Null):
                 wanted = " or ".join(str(d) for d in column.dtypes)
-                raise SchemaError.wrong_type(column.name, f"a {self.name} frame", str(dtype), wanted)
+                raise SchemaError.wrong_type(column.name, a_frame(self.name), str(dtype), wanted)
         if self.brings_keys:
             weighed = [] if self.strata is None else [self.strata.name]
             keys = [key for key in self.keys(schema) if key not in weighed]
@@ -227,7 +227,7 @@ class FrameSchema:
         opaque = next((name for name, dtype in schema.items() if dtype == pl.Object), None)
         if opaque is not None:
             wanted = "of a type that Polars can compare"
-            raise SchemaError.wrong_type(opaque, f"a {self.name} frame", "Object", wanted)
+            raise SchemaError.wrong_type(opaque, a_frame(self.name), "Object", wanted)
         check_patterns(schema, self.name)
 
     def _check_whole(self, frame: pl.DataFrame) -> None:
@@ -236,7 +236,7 @@ class FrameSchema:
             return
         for column in self.columns:
             if column.maximum == MOST_WEIGHT and frame.schema.get(column.name) == pl.Float64:
-                where = f"a {self.name} frame with the key {self.strata.name!r}"
+                where = f"{a_frame(self.name)} with the key {self.strata.name!r}"
                 hint = "sum the weights away: pool_counts(counts, over='weight')"
                 raise SchemaError.wrong_type(column.name, where, "Float64", "Int64 (rows)", hint)
 
@@ -328,7 +328,7 @@ def no_strata() -> ParameterError:
 def lacking(wanted: str, missing: Sequence[str], available: Sequence[str], maker: str) -> SchemaError:
     """Return the error for a frame of the wrong kind."""
     return SchemaError(
-        f"this is not a {wanted} frame: it lacks {listed(map(repr, missing))}",
+        f"this is not {a_frame(wanted)}: it lacks {listed(map(repr, missing))}",
         found=f"columns {listed(map(repr, available), 20)}",
         hint=f"make one with {maker}",
     )

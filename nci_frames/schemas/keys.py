@@ -6,6 +6,7 @@ from typing import Literal, get_args
 import polars as pl
 
 from nci_frames.base.errors import SchemaError
+from nci_frames.base.messages import a_frame
 
 #: The counts of decisions in every row of counts and rates.
 CELLS = ("tp", "fp", "fn", "tn")
@@ -54,10 +55,10 @@ def check_keys(frame: pl.DataFrame, keys: Iterable[str], kind: str, family: Fami
         dtype = frame.schema[key]
         if dtype.is_nested() or dtype == pl.Object:
             wanted = "a String, number, Boolean or date (a key)"
-            raise SchemaError.wrong_type(key, f"a {kind} frame", str(dtype), wanted)
+            raise SchemaError.wrong_type(key, a_frame(kind), str(dtype), wanted)
         if dtype.is_float() and frame[key].is_nan().any():
             wanted, hint = "a number or null (a key)", "replace NaN: polars.col(...).fill_nan(None)"
-            raise SchemaError.wrong_type(key, f"a {kind} frame", "NaN", wanted, hint)
+            raise SchemaError.wrong_type(key, a_frame(kind), "NaN", wanted, hint)
 
 
 def check_patterns(columns: Iterable[str], kind: str) -> None:
@@ -69,7 +70,7 @@ def check_patterns(columns: Iterable[str], kind: str) -> None:
 def _wrong_key(column: str, kind: str, problem: str) -> SchemaError:
     """Return the error for a column whose name no key can have."""
     hint = f"drop it, or rename it: frame.rename({{{column!r}: ...}})"
-    return SchemaError(f"the key {column!r} {problem}", where=f"a {kind} frame", hint=hint)
+    return SchemaError(f"the key {column!r} {problem}", where=a_frame(kind), hint=hint)
 
 
 def check_times(frame: pl.DataFrame, keys: Iterable[str], kind: str) -> None:
@@ -86,7 +87,7 @@ def check_times(frame: pl.DataFrame, keys: Iterable[str], kind: str) -> None:
         if len(set(values.to_list())) < len(values):
             wanted = "times that differ by microseconds or more, and not by the clock being put back"
             hint = f"convert it to UTC with dt.convert_time_zone, or to text: polars.col({key!r}).cast(str)"
-            raise SchemaError.wrong_type(key, f"a {kind} frame", str(frame.schema[key]), wanted, hint)
+            raise SchemaError.wrong_type(key, a_frame(kind), str(frame.schema[key]), wanted, hint)
 
 
 def key_text(key: str, dtype: pl.DataType) -> pl.Expr:
