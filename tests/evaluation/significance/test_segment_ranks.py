@@ -13,6 +13,7 @@ from nci_frames.evaluation.rates.intervals import exact_bounds
 from nci_frames.evaluation.significance.propagation import p_values, propagated
 from nci_frames.questions.segment_lines import segment_lines, worst_sentence
 from nci_frames.tables.numbers import format_value
+from tests.cases import first_quick
 from tests.logs import counts_of_bins, unit_log
 
 EDGES = np.linspace(-3, 5, 41)
@@ -77,7 +78,7 @@ def test_the_best_model_of_all_is_the_champion_and_folds_are_pooled():
 
 
 @pytest.mark.parametrize("order", [["x", "y"], ["y", "x"]], ids="".join)
-@pytest.mark.parametrize("units", [None, "bucket"])
+@pytest.mark.parametrize("units", first_quick([None, "bucket"]))
 def test_a_segment_of_two_keys_has_the_numbers_of_their_product(order, units):
     """Of keys in another order than their columns, each segment had the shift of another one."""
     counts = segments(6, seed=4, bad=(1,))
