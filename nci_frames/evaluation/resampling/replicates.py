@@ -21,6 +21,7 @@ from nci_frames.evaluation.arrays.buckets import Counted, StrataCounts
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.field.prevalences import group_prevalences, numbers_of
 from nci_frames.evaluation.metrics import asked_metric, better_sign
+from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.strata import heaviest_rows
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.few_rows import (
@@ -39,6 +40,9 @@ from nci_frames.evaluation.resampling.point_metrics import (
 from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.evaluation.resampling.samplers import counted_groups, draws
 
+#: So many negatives of a kind may exist for each time as many are in the log, if it has none (rule of three).
+_UNSEEN = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Replicates:
@@ -56,8 +60,8 @@ class Replicates:
     moved: Floats
     #: Numbers of positives and negatives to draw from, or of equal buckets that have them.
     sizes: tuple[float, float]
-    #: The lowest prevalence at which the log supports an area that is compared; infinite if there is none.
-    lowest: float = 0.0
+    #: How much of each value of an area unseen negatives may take, if models are compared by it.
+    at_risk: Floats | None = None
 
     @property
     def freedom(self) -> Floats:
@@ -207,11 +211,35 @@ def resample_models(
     # Within every repeat.
     by = groups[0][0].histogram.group.columns
     told = lowest_supported_prevalence(frame, metric=metric, units=logs.units)
-    lowest = told.group_by(by).agg(pl.col("prevalence").fill_null(math.inf).max())
-    of_model = {tuple(group): eta for *group, eta in lowest.iter_rows()}
-    return [
-        [replace(one, lowest=of_model[one.histogram.group.row(0)]) for one in models] for models in groups
-    ]
+    told = told.group_by(by).agg(pl.col("prevalence").fill_null(math.inf).max())
+    lowest = {tuple(group): eta for *group, eta in told.iter_rows()}
+    worth = {}
+    if logs.units is not None:
+        table = class_worth(frame, logs.units).group_by(by).agg(pl.col("negatives_worth").min())
+        worth = {tuple(group): share for *group, share in table.iter_rows()}
+
+    def judged(one: Replicates) -> Replicates:
+        group = one.histogram.group.row(0)
+        return replace(one, at_risk=_at_risk(one, area, lowest[group], worth.get(group)))
+
+    return [[judged(one) for one in models] for models in groups]
+
+
+def _at_risk(one: Replicates, area: Area, lowest: float, worth: float | None) -> Floats:
+    """Return how much of each value unseen negatives may take; 0 at prevalences that the log supports.
+
+    A kind of negatives that n independent negatives lack has a share of at most 3/n, with 95 % confidence. At
+    worst, all of them have the highest score. With units, a negative counts as *worth* independent ones.
+    """
+    whole, etas = one.histogram, one.cases["prevalence"].to_list()
+    unseen = np.zeros_like(whole.negatives)
+    rows = whole.negatives.sum()
+    independent = one.sizes[1] if worth is None else worth * rows
+    unseen[0] = np.ceil(_UNSEEN * rows / independent) if independent else 0
+    negatives = np.stack([whole.negatives, whole.negatives + unseen])
+    value, worst = area.replicated(Logs(np.stack([whole.positives] * 2), negatives, whole), etas)
+    supported = np.array([eta is None or eta >= lowest for eta in etas])
+    return np.where(supported, 0.0, np.nan_to_num(np.maximum(value - worst, 0.0)))
 
 
 def _areas(areas: Sequence[Area], etas: list[float], histogram: Histogram) -> Floats:

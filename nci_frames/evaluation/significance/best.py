@@ -127,10 +127,10 @@ def compare_best(
     either side of a threshold (Jeffreys' prior). Leads are corrected by Student's t, whose degrees of freedom
     are the rows of the rarer class minus one, or the buckets of equal size (Σn)²/Σn², for n rows of the class
     in each, minus one. At a threshold, a difference counts only if its standard error is at least twice the
-    effect of one row more or less on either value. A higher PR-AUC does not count at a prevalence that the
-    log does not support (``lowest_supported_prevalence``), since unseen negatives may remove the whole lead.
-    If a model is excluded only without these rules, ``reason`` tells so. Models with fewer than 10 rows of a
-    class, or such buckets, are not compared.
+    effect of one row more or less on either value. At a prevalence that the log does not support
+    (``lowest_supported_prevalence``), a lead by PR-AUC counts only if it is larger than what three unseen
+    independent negatives above all scores would take from it. If a model is excluded only without these
+    rules, ``reason`` tells so. Models with fewer than 10 rows of a class, or such buckets, are not compared.
 
     docs/honesty.md gives error rates and power in simulated logs.
 
@@ -214,7 +214,8 @@ class Candidates:
         told = defined & often & large
         scale = _scale(value)
         value, moved = value / scale, moved / scale
-        supported = np.stack([(m.cases["prevalence"] >= m.lowest).fill_null(value=True) for m in models])
+        at_risk = [np.zeros(len(m.value)) if m.at_risk is None else m.at_risk for m in models]
+        lost = np.stack(at_risk) / scale
         drawn /= scale
         # Replace values that are undefined in a few resampled logs by the value in the log.
         known = np.where(np.isnan(drawn), value[:, None], drawn)
@@ -222,9 +223,7 @@ class Candidates:
             [np.isinf(given), ~defined, ~large, ~often], [_INFINITE, _UNDEFINED, _SMALL, _OFTEN_UNDEFINED], ""
         )
         cases = [
-            Contenders.of(
-                value[some, c], known[some, :, c], moved[some, c], freedom[some, c], supported[some, c]
-            )
+            Contenders.of(value[some, c], known[some, :, c], moved[some, c], freedom[some, c], lost[some, c])
             for c, some in enumerate(told.T)
         ]
         return cls(value, scale, told, why, cases)

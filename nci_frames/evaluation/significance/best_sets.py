@@ -24,13 +24,13 @@ class Contenders:
     #: Standard errors of the differences, and their degrees of freedom.
     error: Floats
     freedom: Floats
-    #: Whether the difference depends on enough rows, and the log supports the value that is ahead.
+    #: Whether the difference depends on enough rows.
     steady: Flags
     #: Deviations of the resampled logs from the log itself, of shape (models, logs).
     deviation: Floats
 
     @classmethod
-    def of(cls, value: Floats, drawn: Floats, moved: Floats, freedom: Floats, known: Flags) -> "Contenders":
+    def of(cls, value: Floats, drawn: Floats, moved: Floats, freedom: Floats, lost: Floats) -> "Contenders":
         """Return the contenders from values in the log and in resampled logs.
 
         Parameters
@@ -43,9 +43,8 @@ class Contenders:
             Effect of one row more or less on each value.
         freedom
             Degrees of freedom of each value, at least 1: its number of units minus one.
-        known
-            Whether the log supports each value. If not, unseen negatives could lower it, so its lead depends
-            on too few rows, but not its lag.
+        lost
+            How much unseen rows may take from each value. A smaller lead depends on too few rows.
         """
         scale = np.maximum.outer(np.abs(value), np.abs(value))
         difference = value[:, None] - value
@@ -60,7 +59,7 @@ class Contenders:
         error = np.sqrt(np.where(squares <= _CANCELLED * sums, 0.0, squares))
         least = np.minimum.outer(freedom, freedom)
         steady = error >= _ROWS * np.maximum.outer(moved, moved)
-        steady &= np.where(difference > 0, known[:, None], known)
+        steady &= np.abs(difference) >= np.where(difference > 0, lost[:, None], lost)
         return cls(difference, error, least, steady, deviation)
 
     @property

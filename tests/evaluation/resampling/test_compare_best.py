@@ -43,7 +43,7 @@ def test_the_confidence_set_is_that_of_brute_force(seed):
     value = rng.normal(0, 1.5, 6)
     drawn = value[:, None] + rng.multivariate_normal(np.zeros(6), np.eye(6) + 0.5, 400).T
     many = np.full(6, 1e12)
-    case = Contenders.of(value, drawn, np.zeros(6), many, many > 0)
+    case = Contenders.of(value, drawn, np.zeros(6), many, np.zeros(6))
     assert case.error[0, 1] == pytest.approx((drawn[0] - drawn[1]).std(ddof=1), rel=1e-9)
     (found,) = confidence_set([case])
     expected = slow_set(value, drawn)
@@ -56,11 +56,11 @@ def test_several_cases_at_once_are_one_set():
     rng = np.random.default_rng(1)
     value, noise = np.array([0.0, 0.5, 3.0]), rng.normal(size=(3, 500))
     many = np.full(3, 1e12)
-    case = Contenders.of(value, value[:, None] + noise, np.zeros(3), many, many > 0)
+    case = Contenders.of(value, value[:, None] + noise, np.zeros(3), many, np.zeros(3))
     (alone,) = confidence_set([case])
     twice = confidence_set([case, case])
     assert [p.tolist() for p in twice] == [pytest.approx(alone.tolist())] * 2
-    other = Contenders.of(value * 0, rng.normal(size=(3, 500)), np.zeros(3), many, many > 0)
+    other = Contenders.of(value * 0, rng.normal(size=(3, 500)), np.zeros(3), many, np.zeros(3))
     wider, _ = confidence_set([case, other])
     assert (wider >= alone).all()
     assert wider.min() > alone.min()
@@ -141,6 +141,20 @@ def test_a_lead_by_pr_auc_needs_the_negatives_that_could_take_it():
     # At 0.2 it is b, and the log may know.
     assert worse[1]["reason"].null_count() == 60
     assert worse[1]["distinguishable"].mean() > 0.3
+
+
+def test_a_large_lead_by_pr_auc_needs_no_more_negatives():
+    """Neither PR-AUC is supported at the prevalence of the log, but three negatives do not take the lead."""
+    rng, label = np.random.default_rng(1), np.repeat([True, False], [200, 20_000])
+    log = pl.concat(
+        pl.DataFrame({"model": name, "label": label, "score": rng.normal(size=20_200) + mean * label})
+        for name, mean in (("a", 2.0), ("b", 1.3))
+    )
+    counts = nf.count_confusion(log, thresholds="exact")
+    eta = 200 / 20_200
+    assert (nf.lowest_supported_prevalence(counts, metric="pr_auc")["prevalence"] > eta).all()
+    asked = {"metric": "pr_auc", "prevalence": [eta, eta / 10], "repeats": 100}
+    assert nf.compare_best(counts, **asked).filter(model="b")["distinguishable"].to_list() == [True, True]
 
 
 def test_undefined_values():
