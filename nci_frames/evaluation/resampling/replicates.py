@@ -6,8 +6,10 @@ rows and for a billion. Rows are resampled within each class, or whole buckets o
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,14 +17,15 @@ import polars as pl
 from nci_frames.base.arguments import beta_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Rows
+from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.areas.area import Area, Logs, area_of
-from nci_frames.evaluation.areas.lowest import lowest_supported_prevalence
+from nci_frames.evaluation.areas.lowest import supported_from
 from nci_frames.evaluation.arrays.buckets import Counted, StrataCounts
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.field.prevalences import group_prevalences, numbers_of
 from nci_frames.evaluation.metrics import asked_metric, better_sign
 from nci_frames.evaluation.rates.clusters import class_worth
-from nci_frames.evaluation.rates.strata import heaviest_rows
+from nci_frames.evaluation.rates.strata import heaviest_rows, summed_counts
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.few_rows import (
     one_row_apart,
@@ -60,8 +63,13 @@ class Replicates:
     moved: Floats
     #: Numbers of positives and negatives to draw from, or of equal buckets that have them.
     sizes: tuple[float, float]
-    #: How much of each value of an area unseen negatives may take, if models are compared by it.
-    at_risk: Floats | None = None
+    #: Returns how much of each value of an area unseen negatives may take.
+    risk: Callable[["Replicates"], Floats] | None = None
+
+    @property
+    def at_risk(self) -> Floats:
+        """How much of each value unseen rows may take; 0 unless models are compared by an area."""
+        return np.zeros(len(self.value)) if self.risk is None else self.risk(self)
 
     @property
     def freedom(self) -> Floats:
@@ -208,21 +216,27 @@ def resample_models(
     area = area_of(metric, "resampled")
     if not groups or area is None or area.support is None:
         return groups
-    # Within every repeat.
     by = groups[0][0].histogram.group.columns
-    told = lowest_supported_prevalence(frame, metric=metric, units=logs.units)
-    told = told.group_by(by).agg(pl.col("prevalence").fill_null(math.inf).max())
-    lowest = {tuple(group): eta for *group, eta in told.iter_rows()}
-    worth = {}
-    if logs.units is not None:
-        table = class_worth(frame, logs.units).group_by(by).agg(pl.col("negatives_worth").min())
-        worth = {tuple(group): share for *group, share in table.iter_rows()}
 
-    def judged(one: Replicates) -> Replicates:
-        group = one.histogram.group.row(0)
-        return replace(one, at_risk=_at_risk(one, area, lowest[group], worth.get(group)))
+    @cache
+    def known() -> tuple[dict[Any, float], dict[Any, float]]:
+        """Return the lowest supported prevalence of each model, within every repeat, and its worth."""
+        whole, worth = frame, None
+        if logs.units is not None:
+            whole, worth = pooled_counts(frame, over=logs.units), class_worth(frame, logs.units)
+        told = supported_from(summed_counts(whole), metric, worth=worth)
+        lowest = told.group_by(by).agg(pl.col("prevalence").fill_null(math.inf).max())
+        least = pl.DataFrame() if worth is None else worth.group_by(by).agg(pl.col("negatives_worth").min())
+        of_lowest, of_least = (
+            {tuple(group): number for *group, number in table.iter_rows()} for table in (lowest, least)
+        )
+        return of_lowest, of_least
 
-    return [[judged(one) for one in models] for models in groups]
+    def risk(one: Replicates) -> Floats:
+        group, (lowest, worth) = one.histogram.group.row(0), known()
+        return _at_risk(one, area, lowest[group], worth.get(group))
+
+    return [[replace(one, risk=risk) for one in models] for models in groups]
 
 
 def _at_risk(one: Replicates, area: Area, lowest: float, worth: float | None) -> Floats:

@@ -214,8 +214,7 @@ class Candidates:
         told = defined & often & large
         scale = _scale(value)
         value, moved = value / scale, moved / scale
-        at_risk = [np.zeros(len(m.value)) if m.at_risk is None else m.at_risk for m in models]
-        lost = np.stack(at_risk) / scale
+        lost = np.stack([m.at_risk for m in models]) / scale
         drawn /= scale
         # Replace values that are undefined in a few resampled logs by the value in the log.
         known = np.where(np.isnan(drawn), value[:, None], drawn)
