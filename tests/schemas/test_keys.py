@@ -94,6 +94,14 @@ def test_keys_of_every_type_have_a_text(log, values, texts):
     assert counts.select(segment_labels(counts, ["day"]))[LABEL].unique().sort().to_list() == texts
 
 
+@pytest.mark.parametrize("dtype", [pl.Int128, pl.UInt128])
+def test_keys_of_types_that_arrow_lacks(log, dtype):
+    """Every function that took the counts ended in an error of Arrow."""
+    counts = nf.count_confusion(log.with_columns(pl.col("day").cast(dtype)), thresholds=[0.5])
+    whole = nf.count_confusion(log.drop("day"), thresholds=[0.5])
+    assert nf.pool_counts(counts, over="day").equals(whole)
+
+
 @pytest.mark.parametrize("kind", ["clock", "nanoseconds"])
 def test_times_that_python_takes_for_equal_are_refused(log, kind):
     """One group of two was lost."""
