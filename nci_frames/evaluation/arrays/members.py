@@ -107,11 +107,12 @@ class Members:
 
         The list is empty if rows are independent.
         """
-        # Imported here, as SciPy is slow to import.
-        from scipy.sparse import coo_array  # noqa: PLC0415
+        if not self.buckets:
+            return []
+        from scipy.sparse import coo_array  # noqa: PLC0415  (slow to import, and seldom needed)
 
         cells, found = int(cell.max(initial=0)) + 1, []
-        for place in range(len(self.buckets)) if members is None else members if self.buckets else ():
+        for place in range(len(self.buckets)) if members is None else members:
             bins = self.bins[place]
             joined = coo_array((np.ones(len(bins)), (np.arange(len(bins)), cell[bins])), (len(bins), cells))
             found.append(self.buckets[place].classes[of_class] @ joined.tocsr())
