@@ -19,8 +19,6 @@ def test_the_matrix_has_shares_of_the_class_and_of_the_mix():
         pytest.approx(0.1),
         "10.0",
     )
-    with pytest.raises(nf.ParameterError, match="models without keys"):
-        nf.chart_class_matrix(counts.with_columns(fold=1))
 
 
 def test_the_winners_are_bars_with_labelled_borders():
@@ -32,5 +30,3 @@ def test_the_winners_are_bars_with_labelled_borders():
     of_class = winners.with_columns(pl.lit("x").alias("class"))
     marked = nf.chart_class_winners(of_class, priors={"x": 0.3, "y": 0.7}).to_dict()
     assert rows_of(marked, "mix") == [{"line": "x", "share": 0.3}]
-    with pytest.raises(nf.ParameterError, match="no winner to draw"):
-        nf.chart_class_winners(winners.clear())

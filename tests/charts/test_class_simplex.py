@@ -67,18 +67,3 @@ def test_equal_models_are_one_region_and_the_mix_is_a_dot():
     assert all(("a" in names.split(", ")) == ("twin" in names) for names in equal)
     (dot,) = rows_of(spec, "mixes")
     assert (dot["scenario"], dot["across"], dot["third"]) == ("field", 0.5, 1.0)
-
-
-def test_only_three_classes_have_a_triangle():
-    with pytest.raises(nf.ParameterError, match="2 classes with rows"):
-        nf.chart_class_simplex(counts().filter(pl.col("label") < 2))
-    with pytest.raises(nf.ParameterError, match="keys"):
-        nf.chart_class_simplex(counts().with_columns(day=1))
-    with pytest.raises(nf.ParameterError, match="one of each class"):
-        nf.chart_class_simplex(counts(), metric="recall")
-    with pytest.raises(nf.SchemaError, match="priors"):
-        nf.chart_class_simplex(counts(), priors="uniform")
-    lacking = counts(models="a").with_columns(model=pl.lit("z")).filter(pl.col("label") > 0)
-    one = counts(models="a").with_columns(rows=pl.when(pl.col("label") == 0).then("rows").otherwise(0))
-    with pytest.raises(nf.ParameterError, match="no winner to draw"):
-        nf.chart_class_simplex(pl.concat([one, lacking]))

@@ -98,12 +98,6 @@ def test_partial_labels_take_the_shares_of_weighted_rows_between_thresholds(seed
         assert {name: row[name] for name in expected} == pytest.approx(expected, rel=1e-12)
 
 
-def test_weights_and_shares_of_labelled_rows_say_the_same_twice() -> None:
-    counts = nf.count_confusion(drawn_log(0), thresholds=GRID)
-    with pytest.raises(nf.ParameterError, match="already say what each of them stands for"):
-        nf.correct_partial_labels(counts, shares={-np.inf: 0.5})
-
-
 def sampled(rng: np.random.Generator, rows: int, eta: float) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return traffic, and rows of it: all above 2.5, a tenth above 1, a hundredth of the others."""
     label = rng.random(rows) < eta

@@ -106,11 +106,6 @@ def test_score_columns_decide_and_dropped_rows_are_told(tmp_path):
     assert warning.endswith("1 (label is null)")
 
 
-def test_scenarios_are_prevalences(tmp_path):
-    with pytest.raises(nf.ParameterError, match="classes have none"):
-        write_report(nf.compare_classes(counts()), tmp_path / "r.md", scenarios={"a": 0.1})
-
-
 @pytest.mark.browser
 @pytest.mark.long
 def test_the_page_says_at_every_share_what_python_says(browser, tmp_path):

@@ -316,11 +316,6 @@ def test_f_beta_is_called_by_its_beta_as_prevalences_are_written(beta, name):
     assert measure_name(nf.Question(beta=beta)) == name
 
 
-def test_a_budget_sets_the_threshold():
-    with pytest.raises(nf.ParameterError, match="sets the threshold of each model"):
-        nf.Question(alerts=5, volume=100, threshold=0.5)
-
-
 def test_many_changes_of_the_best_model_are_told_shortly():
     starts = [0.001 * 2**i for i in range(10)]
     leads = pl.DataFrame({"start": starts[:-1], "end": starts[1:], "model": [f"m{i}" for i in range(9)]})

@@ -130,21 +130,3 @@ def test_every_question_has_an_answer_and_a_chart_if_it_draws_one():
         assert question.sentences(table, found) is not None or table.height
         if question.draw is not None:
             assert question.chart(table, found).to_dict()["description"]
-
-
-@pytest.mark.parametrize(
-    ("change", "options", "told"),
-    [
-        (lambda frame: frame, {"metric": "recall"}, "is one of each class"),
-        (lambda frame: frame, {"metric": "macro"}, "unknown metric"),
-        (lambda frame: frame, {"priors": {"ant": 1.0}}, "a share of every class"),
-        (lambda frame: frame, {"metric": "expected_cost"}, "needs costs"),
-        (lambda frame: frame.with_columns(rows=pl.lit(0, pl.Int64)), {}, "no rows to compare"),
-        (lambda frame: frame.clear(), {}, "no rows to compare"),
-        (lambda frame: frame.with_columns(scenario=pl.lit("s")), {}, "have scenarios"),
-        (lambda frame: frame.with_columns(model=pl.col("model").replace("a", None)), {}, "model has no name"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(change, options, told):
-    with pytest.raises(nf.NciFramesError, match=told):
-        _ = nf.compare_classes(change(counts(units=False)), **options).answer

@@ -113,9 +113,6 @@ def test_units_of_alike_rows_are_drawn_whole(interval):
     )
     assert width == pytest.approx(expected, rel=0.25)
     assert (narrow < 0.5 * width).all()
-    few = nf.count_classes(nf.unit_buckets(log, buckets=5))
-    with pytest.raises(nf.ParameterError, match="too few values of 'bucket'"):
-        nf.project_classes(few, **options)
 
 
 def test_weights_are_strata_and_sums_of_many_have_no_bounds():

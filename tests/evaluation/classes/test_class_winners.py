@@ -94,19 +94,6 @@ def test_groups_are_compared_each_for_itself_and_undefined_is_nobody():
     assert nobody == [(0.0, 1.0, None, [])]
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"metric": "precision", "of": 5}, "must be one of the classes"),
-        ({"metric": "pos_fraction", "of": 1}, "cannot be ranked"),
-        ({"metric": "mcc", "of": 1}, "one of all classes"),
-    ],
-)
-def test_what_has_no_line_is_refused(options, told):
-    with pytest.raises(nf.ParameterError, match=told):
-        nf.class_winners(counts_of("ab"), **{"metric": "mcc", "start": "uniform", "end": "uniform"} | options)
-
-
 @pytest.mark.parametrize("metric", ["kappa", "mcc", "precision", "f_beta", "macro_precision", "macro_f_beta",
                                     "weighted_f_beta"])  # fmt: skip
 @pytest.mark.parametrize("seed", first_quick(range(4)))

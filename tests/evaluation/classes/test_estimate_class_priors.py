@@ -49,24 +49,6 @@ def test_a_decision_of_the_traffic_may_be_beyond_the_numbers_of_the_classes():
     assert found.drop("class").equals(nf.estimate_class_priors(labelled(reference), new).drop("class"))
 
 
-@pytest.mark.parametrize(
-    ("bounds", "told"),
-    [
-        ({"lower": 0.6, "upper": 0.7}, "an estimated share lies outside its bounds"),
-        ({"lower": 0.4, "upper": 0.45}, "an estimated share lies outside its bounds"),
-        ({"lower": float("nan"), "upper": 0.7}, "must be a number or null, not NaN"),
-        ({"lower": "0,4", "upper": 0.7}, "column 'lower' must be Float64"),
-    ],
-)
-def test_bounds_of_shares_that_cannot_be_are_refused(bounds, told):
-    counts = labelled(np.array([[80, 20], [30, 70]]))
-    priors = pl.DataFrame({"class": [0, 1], "prior": 0.5}).with_columns(
-        **{k: pl.lit(v) for k, v in bounds.items()}
-    )
-    with pytest.raises(nf.SchemaError, match=told):
-        nf.project_classes(counts, priors=priors, metrics="accuracy", interval="delta")
-
-
 def test_the_mix_is_the_likeliest_where_it_ends_at_a_border():
     """Against a general optimiser of the likelihood of both logs, over the mix and all rates."""
     reference = np.array([[80, 15, 5], [10, 85, 5], [2, 18, 80]])
@@ -221,7 +203,7 @@ def test_keys_of_the_traffic_are_kept_and_those_of_the_reference_pooled():
         assert found.filter(day=day).drop("day").equals(alone)
 
 
-def test_too_little_is_told_and_wrong_frames_are_refused():
+def test_too_little_is_told():
     reference, traffic = drawn(np.random.default_rng(7))
     few = nf.estimate_class_priors(labelled([[9, 0, 0], *reference[1:]]), unlabelled(traffic))
     assert few["reason"][0] == "fewer than 10 rows of a class in the reference"
@@ -232,12 +214,6 @@ def test_too_little_is_told_and_wrong_frames_are_refused():
     assert nf.estimate_class_priors(labelled(reference), unlabelled([1, 2, 3]))["reason"][0].startswith(
         "fewer"
     )
-    with pytest.raises(nf.SchemaError, match="no model in common"):
-        nf.estimate_class_priors(labelled(reference), unlabelled(traffic, "other"))
-    with pytest.raises(nf.ParameterError, match="whole rows"):
-        nf.estimate_class_priors(labelled(reference), unlabelled(traffic).with_columns(weight=2.0))
-    with pytest.raises(nf.SchemaError, match="no labels"):
-        nf.estimate_class_priors(unlabelled(traffic), unlabelled(traffic))
 
 
 @pytest.mark.long

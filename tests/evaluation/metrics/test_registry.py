@@ -84,25 +84,6 @@ def test_a_label_tells_the_metric_and_its_settings(first, second):
     assert rates.select(again).item() == rates.select(one).item()
 
 
-def test_the_name_of_a_metric_is_not_given_to_another_expression():
-    counts = counts_at(6, 1, 10, 10)
-    rates = nf.compute_rates(counts)
-    lies = [
-        nf.expected_cost(c_fn=3).alias("precision"),
-        pl.col("tpr") - pl.col("fpr"),  # whose output name is "tpr", an alias of recall
-        nf.recall().alias("expected_cost(c_fn=20)"),
-    ]
-    for lie in lies:
-        with pytest.raises(nf.ParameterError, match="belongs to the metric"):
-            nf.project_rates(rates, metrics=[lie], prevalence=0.5)
-        with pytest.raises(nf.UnknownMetricError, match="an expression has no direction"):
-            nf.find_crossovers(rates, metric=lie, over="prevalence")
-        with pytest.raises(nf.UnknownMetricError, match="an expression has no direction"):
-            nf.select_operating_points(rates, metric=lie, prevalence=0.5)
-    free = nf.project_rates(rates, metrics=[nf.recall().alias("found")], prevalence=0.5)
-    assert free["value"].item() == 0.6
-
-
 def test_an_expression_that_was_registered_is_known_as_such():
     expression = (1 - pl.col("tpr")).alias("missed")
     nf.register_metric("missed", expression, range=(0, 1), direction="minimize")

@@ -70,12 +70,6 @@ def test_slopes_are_those_of_rare_positives_and_low_rates(prevalence, tpr, fpr):
     assert found["positives"].item() == math.ceil(needed)
 
 
-def test_more_rows_than_can_be_counted_are_refused():
-    for metric in ("precision", "accuracy"):
-        with pytest.raises(nf.ParameterError, match="more rows than can be counted"):
-            nf.required_samples(compare=metric, tpr=(0.8, 0.7), fpr=(0.05, 0.06), prevalence=1e-20)
-
-
 def test_published_numbers():
     # pROC 1.19, power.roc.test(ncases=41, ncontrols=72, auc=0.73): 0.9897453 (its data set aSAH).
     found = nf.required_samples(compare="roc_auc", auc=0.73, ratio=72 / 41, power=0.9897).row(0, named=True)

@@ -1,7 +1,5 @@
 """Decision and cost curves: printed net benefits, definitions, the integral that is the Brier score."""
 
-from functools import partial
-
 import numpy as np
 import polars as pl
 import pytest
@@ -10,7 +8,6 @@ from hypothesis import strategies as st
 
 import nci_frames as nf
 from tests.evaluation.probabilities import logs
-from tests.logs import counts_at
 
 
 @example([(False, 0), (True, 0)], 1.0, 1, True)
@@ -87,10 +84,3 @@ def test_achievable_costs_are_the_lowest_of_all_thresholds():
     # Moved scores are cut where the logged ones were: their cost curve is the same at every prevalence.
     moved = [nf.cost_curve(counts, prevalence=eta, adjusted=True)["actual"] for eta in (0.001, 0.6)]
     assert moved[0].to_list() == pytest.approx(moved[1].to_list(), abs=0.02)
-
-
-def test_scores_that_are_no_probabilities_are_refused():
-    counts = counts_at(6, 1, 10, 10).with_columns(threshold=2.0)
-    for curve in (nf.cost_curve, partial(nf.decision_curve, threshold_probabilities=0.2)):
-        with pytest.raises(nf.ParameterError, match="not probabilities"):
-            curve(counts, prevalence=0.1)

@@ -58,6 +58,7 @@ def test_called_metrics_carry_what_they_fix():
         ("found", None, None),
         ("precision", 0.01, None),
     ]
+    assert table.filter(metric="found")["value"].item() == 0.6
     own = RATES.with_columns(eta=0.2)
     named = nf.project_rates(own, metrics=[nf.precision(prevalence=pl.col("eta"))], prevalence=0.5)
     assert named["prevalence"].to_list() == [None] * 3

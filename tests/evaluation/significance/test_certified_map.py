@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.base.errors import ParameterError
 from nci_frames.reporting.html import render_report
 from tests.chart_specs import layers, rows_of
 from tests.logs import counts_at, unit_log
@@ -125,8 +124,6 @@ def test_the_chart_is_solid_where_a_model_is_certified_and_hides_what_nobody_kno
         assert row["may be best"] == (", ".join(mine[3]) or None)
     plain = nf.chart_decision_map(decisions).to_dict()
     assert rows_of(plain, "bands") == rows_of(spec, "bands")
-    with pytest.raises(ParameterError, match="the key 'day'"):
-        nf.chart_decision_map(decisions, certified=certified.with_columns(day=pl.lit(1)))
 
 
 @pytest.mark.long
