@@ -46,3 +46,28 @@ def plain_counts(rows: Iterable[tuple[Any, ...]], weights: Iterable[float] | Non
     for row, weight in zip(rows, weights, strict=True) if weights is not None else ((row, 1) for row in rows):
         found[row] += weight
     return found
+
+
+#: How often each of three classes is decided as which.
+RATES = np.array([[0.8, 0.15, 0.05], [0.1, 0.85, 0.05], [0.02, 0.18, 0.8]])
+
+
+def counts_of_rows(rows: Any, model: str = "m") -> pl.DataFrame:
+    """Class counts of one model, from its rows of each class, by decision."""
+    cells = [(model, a, b, int(n)) for a, of_class in enumerate(rows) for b, n in enumerate(of_class)]
+    return pl.DataFrame(cells, schema=["model", "label", "decision", "rows"], orient="row")
+
+
+def drawn_rows(rng: np.random.Generator, sizes: Sequence[int], rates: Any = RATES) -> Any:
+    """Draw so many rows of each class, and how each is decided."""
+    return np.stack([rng.multinomial(size, of_class) for size, of_class in zip(sizes, rates, strict=True)])
+
+
+def counts_of_models(models: Iterable[str], classes: int = 3, seed: int = 0) -> pl.DataFrame:
+    """Class counts of models that are good at other classes each."""
+    rng, tables = np.random.default_rng(seed), []
+    for model in models:
+        rates = rng.dirichlet(np.ones(classes), classes) * 0.6 + 0.4 * np.eye(classes)
+        rows = [rng.multinomial(rng.integers(20, 200), of_class) for of_class in rates]
+        tables.append(counts_of_rows(rows, model))
+    return pl.concat(tables)

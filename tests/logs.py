@@ -13,6 +13,11 @@ from polars.io.plugins import register_io_source
 import nci_frames as nf
 
 COUNTS = ("tp", "fp", "fn", "tn")
+#: Sums of weights: other numbers where rows weigh otherwise.
+SUMS = (
+    *(*COUNTS, "positives", "negatives", "observed_prevalence"),
+    *("effective_positives", "effective_negatives"),
+)
 #: Thresholds among, below and above the scores of ``odd_log``.
 GRID = [-1.0, 0.0, 0.1, 0.3, 0.5, 0.7, float("inf")]
 

@@ -8,24 +8,15 @@ import nci_frames as nf
 from nci_frames.evaluation.classes.class_winners import LINES, winners_in_triangle
 from tests.cases import first_quick
 from tests.chart_specs import rows_of
-
-MODELS = ["a", "b", "c", "d"]
-
-
-def counts(seed=0, models=MODELS):
-    rng = np.random.default_rng(seed)
-    rows = []
-    for model in models:
-        rates = rng.dirichlet(np.ones(3), 3) * 0.6 + 0.4 * np.eye(3)
-        for label in range(3):
-            rows += [(model, label, d, int(n)) for d, n in enumerate(rng.multinomial(150, rates[label]))]
-    return pl.DataFrame(rows, schema=["model", "label", "decision", "rows"], orient="row")
+from tests.class_logs import counts_of_models
 
 
 def values_at(mixes, metric, cost, seed):
     """The rank and gap of each model at some mixes, by the public functions."""
     priors = {f"{n:03}": dict(enumerate(mix)) for n, mix in enumerate(mixes)}
-    return nf.rank_models(nf.project_classes(counts(seed), priors=priors, metrics=metric, cost=cost))
+    return nf.rank_models(
+        nf.project_classes(counts_of_models("abcd", seed=seed), priors=priors, metrics=metric, cost=cost)
+    )
 
 
 def drawn_at(found, mixes):
@@ -45,7 +36,9 @@ def drawn_at(found, mixes):
 @pytest.mark.parametrize("metric", ["accuracy", "expected_cost", "macro_f_beta", "mcc"])
 def test_the_model_of_a_place_is_the_best_of_its_mix(seed, metric):
     cost = {(0, 1): 3, (1, 2): 1, (2, 0): 2}
-    found, classes = winners_in_triangle(counts(seed), metric=metric, beta=1.0, cost=cost)
+    found, classes = winners_in_triangle(
+        counts_of_models("abcd", seed=seed), metric=metric, beta=1.0, cost=cost
+    )
     assert classes == [0, 1, 2]
     rng = np.random.default_rng(seed)
     places = (rng.integers(0, LINES, (200, 2)) + 0.5) / LINES
@@ -61,7 +54,12 @@ def test_the_model_of_a_place_is_the_best_of_its_mix(seed, metric):
 
 
 def test_equal_models_are_one_region_and_the_mix_is_a_dot():
-    twins = pl.concat([counts(), counts().filter(model="a").with_columns(model=pl.lit("twin"))])
+    twins = pl.concat(
+        [
+            counts_of_models("abcd"),
+            counts_of_models("abcd").filter(model="a").with_columns(model=pl.lit("twin")),
+        ]
+    )
     spec = nf.chart_class_simplex(twins, priors={"field": {0: 0.0, 1: 0.0, 2: 1.0}}).to_dict()
     equal = {row["equal"] for row in rows_of(spec, "regions")}
     assert all(("a" in names.split(", ")) == ("twin" in names) for names in equal)

@@ -8,12 +8,6 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.charts.curves import (
-    chart_f_beta_over_beta,
-    chart_f_beta_over_prevalence,
-    chart_p3,
-    chart_pr_auc_over_prevalence,
-)
 from nci_frames.charts.parts.selection import MAX_ROWS
 from nci_frames.charts.parts.theme import model_style
 from tests.cases import first_quick
@@ -22,10 +16,10 @@ from tests.comparisons import MODELS, comparison
 
 ETA = 0.01
 DRAW = {
-    "p3": lambda c, **o: chart_p3(c.projection, **o),
-    "f_prevalence": lambda c, **o: chart_f_beta_over_prevalence(c.projection, **o),
-    "f_beta": lambda c, **o: chart_f_beta_over_beta(c.projection, prevalence=ETA, **o),
-    "pr_auc": lambda c, **o: chart_pr_auc_over_prevalence(c.areas, **o),
+    "p3": lambda c, **o: nf.chart_p3(c.projection, **o),
+    "f_prevalence": lambda c, **o: nf.chart_f_beta_over_prevalence(c.projection, **o),
+    "f_beta": lambda c, **o: nf.chart_f_beta_over_beta(c.projection, prevalence=ETA, **o),
+    "pr_auc": lambda c, **o: nf.chart_pr_auc_over_prevalence(c.areas, **o),
 }
 OVER_PREVALENCE = ["p3", "f_prevalence", "pr_auc"]
 every_chart = pytest.mark.parametrize("name", list(DRAW))
@@ -56,7 +50,7 @@ def test_without_a_place_on_the_axis_there_is_no_rule(tables, name, observed):
 
 
 def test_the_axis_reaches_an_observed_prevalence_outside_the_grid(tables):
-    low, high = layer(chart_p3(tables.projection, observed=1e-6).to_dict(), "lines")["encoding"]["x"][
+    low, high = layer(nf.chart_p3(tables.projection, observed=1e-6).to_dict(), "lines")["encoding"]["x"][
         "scale"
     ]["domain"]
     assert low == 1e-6
@@ -67,7 +61,7 @@ def test_thresholds_that_differ_are_not_named(tables):
     own = tables.projection.with_columns(
         threshold=pl.when(pl.col("model") == "forest").then(0.7).otherwise("threshold")
     )
-    assert "each model's own threshold" in chart_p3(own).to_dict()["title"]["subtitle"]
+    assert "each model's own threshold" in nf.chart_p3(own).to_dict()["title"]["subtitle"]
 
 
 def test_a_null_value_leaves_a_gap(tables):
@@ -75,15 +69,15 @@ def test_a_null_value_leaves_a_gap(tables):
         value=pl.when(pl.col("prevalence") == ETA, pl.col("model") == "forest").then(None).otherwise("value")
     )
     row = next(
-        r for r in rows_of(chart_p3(holed).to_dict()) if r["model"] == "forest" and r["prevalence"] == ETA
+        r for r in rows_of(nf.chart_p3(holed).to_dict()) if r["model"] == "forest" and r["prevalence"] == ETA
     )
     assert row["value"] is None
 
 
 def test_limits_of_a_logarithmic_axis_are_not_drawn():
     ends = comparison(prevalence=[0.0, 0.01, 1.0], beta=[0.0, 1.0, math.inf])
-    assert {r["prevalence"] for r in rows_of(chart_p3(ends.projection).to_dict())} == {0.01, 1.0}
-    spec = chart_f_beta_over_beta(ends.projection, prevalence=0.01).to_dict()
+    assert {r["prevalence"] for r in rows_of(nf.chart_p3(ends.projection).to_dict())} == {0.01, 1.0}
+    spec = nf.chart_f_beta_over_beta(ends.projection, prevalence=0.01).to_dict()
     assert {r["beta"] for r in rows_of(spec)} == {1.0}
     low, high = layer(spec, "lines")["encoding"]["x"]["scale"]["domain"]
     assert low < 1 < high
@@ -93,7 +87,7 @@ def test_more_models_than_colours_differ_by_stroke():
     many = comparison(
         {f"m{i:02d}": (0.5, 0.01 + i / 1000) for i in range(20)}, prevalence=[0.01, 0.1], beta=[1.0]
     )
-    encoding = layer(chart_p3(many.projection).to_dict(), "lines")["encoding"]
+    encoding = layer(nf.chart_p3(many.projection).to_dict(), "lines")["encoding"]
     pairs = list(
         zip(
             encoding["color"]["scale"]["range"],
@@ -117,8 +111,8 @@ def test_a_chart_has_at_most_five_thousand_rows():
             {"model": "a", "prevalence": [10 ** (i / rows - 1) for i in range(rows)], "value": 0.5}
         ).with_columns(threshold=pl.lit(0.5), metric=pl.lit("precision"), beta=pl.lit(None, dtype=pl.Float64))
 
-    assert len(rows_of(chart_p3(projection(MAX_ROWS)).to_dict())) == 5_000
-    assert len(rows_of(chart_p3(projection(MAX_ROWS + 1)).to_dict())) == 2
+    assert len(rows_of(nf.chart_p3(projection(MAX_ROWS)).to_dict())) == 5_000
+    assert len(rows_of(nf.chart_p3(projection(MAX_ROWS + 1)).to_dict())) == 2
 
 
 def test_a_precision_band_is_drawn_as_it_is():
@@ -135,18 +129,18 @@ def test_a_precision_band_is_drawn_as_it_is():
 
 @pytest.mark.thorough
 def test_rows_may_be_lazy_without_ranks_with_keys_and_in_any_order(tables):
-    frame, drawn = tables.projection, chart_p3(tables.projection).to_dict()
+    frame, drawn = tables.projection, nf.chart_p3(tables.projection).to_dict()
     shuffled = frame.sample(fraction=1, shuffle=True, seed=1)
     # Nor are keys embedded.
     keyed = frame.with_columns(pl.lit("<b>secret</b>").alias("<i>key</i>"))
     for other in (frame.lazy(), frame.drop("rank", "gap"), shuffled, keyed):
-        assert chart_p3(other).to_dict() == drawn
+        assert nf.chart_p3(other).to_dict() == drawn
     # A value of a grid may differ in its last digit.
-    assert chart_f_beta_over_beta(frame, prevalence=math.nextafter(ETA, 1))
+    assert nf.chart_f_beta_over_beta(frame, prevalence=math.nextafter(ETA, 1))
 
 
 def test_the_theme_is_offered_but_not_enabled(tables):
-    chart_p3(tables.projection)
+    nf.chart_p3(tables.projection)
     assert "nci_frames" in alt.theme.names()
     assert alt.theme.active != "nci_frames"
     assert drawn("p3")["config"]["legend"]["symbolLimit"] == 0

@@ -9,13 +9,10 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from tests.fuzz.calls import calls, log
+from tests.logs import SUMS
 
 #: What these functions tell is of sums of weights, or of the prevalence of the log.
 OF_SUMS = {"correct_partial_labels", "merge_counts", "pool_counts", "rank_segments"}
-SUMS = (
-    *("tp", "fp", "fn", "tn", "positives", "negatives", "observed_prevalence"),
-    *("effective_positives", "effective_negatives"),
-)
 ROWS, UNITS = {"units": None}, {"units": "bucket"}
 #: What else is asked, of counts at every score.
 MORE: dict[str, list[dict[str, Any]]] = {

@@ -25,6 +25,8 @@ from nci_frames.options.report import ReportOptions, SegmentOptions
 from nci_frames.options.setting import Setting
 from tests.small_jobs import write_nights
 
+pytestmark = pytest.mark.long
+
 #: Texts of which every kind of setting takes some; of words it takes the last.
 TEXTS = ("0.3", "0.7", "uniform", "5:1", "2:1=5", "7", "1000000", "other")
 SMALL = ReportOptions(prevalence=(0.01, 0.1), beta=(1.0,), formats=("json",), tables=("csv",))
@@ -67,7 +69,6 @@ def changed(options: Any, name: str) -> Iterator[Any]:
             yield other
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "options", [SMALL, SegmentOptions(), ClassOptions()], ids=lambda one: type(one).__name__
 )
@@ -100,7 +101,6 @@ def tables_of(model: Any) -> Iterator[type]:
         yield from tables_of(part)
 
 
-@pytest.mark.long
 def test_every_key_of_a_job_file_is_read_by_a_run(tmp_path, monkeypatch):
     write_job(tmp_path, example=True)
     file = tmp_path / "job.toml"

@@ -11,7 +11,6 @@ import pytest
 from PIL import Image
 
 import nci_frames as nf
-from nci_frames.base.errors import ParameterError
 from nci_frames.base.files import replacing
 from tests.comparisons import MODELS, comparison
 from tests.hostile import NAMES
@@ -114,7 +113,7 @@ def test_names_from_the_data_stay_text_in_pictures(tmp_path):
 
 @pytest.mark.thorough
 def test_a_picture_without_a_pixel_is_refused(tmp_path):
-    with pytest.raises(ParameterError, match="the chart cannot be drawn"):
+    with pytest.raises(nf.ParameterError, match="the chart cannot be drawn"):
         nf.save_chart(scatter(), tmp_path / "c.png", scale=1e-9)
     assert list(tmp_path.iterdir()) == []
 
@@ -123,10 +122,10 @@ def test_nothing_is_loaded_from_a_network_and_the_older_file_stays(tmp_path):
     (tmp_path / "c.svg").write_text("older")
     (tmp_path / "folder.svg").mkdir()
     remote = alt.Chart("https://x.example/rows.csv").mark_point().encode(x="a:Q")
-    with pytest.raises(ParameterError, match="External data url not allowed"):
+    with pytest.raises(nf.ParameterError, match="External data url not allowed"):
         nf.save_chart(remote, tmp_path / "c.svg")
     assert (tmp_path / "c.svg").read_text() == "older"
-    with pytest.raises(ParameterError, match="the path of a chart must be a file"):
+    with pytest.raises(nf.ParameterError, match="the path of a chart must be a file"):
         nf.save_chart(scatter(), tmp_path / "folder.svg")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.svg", "folder.svg"]
 

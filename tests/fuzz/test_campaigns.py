@@ -19,6 +19,8 @@ from tests.fuzz import (
 )
 from tests.fuzz.campaign import Campaign
 
+pytestmark = pytest.mark.thorough
+
 CAMPAIGNS = (
     odd_values.SINGLE,
     odd_values.PAIR,
@@ -56,7 +58,6 @@ def limits(campaign: Campaign) -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_AS, (soft, most))
 
 
-@pytest.mark.thorough
 @pytest.mark.usefixtures("limits")
 @pytest.mark.parametrize(("campaign", "number"), CASES)
 def test_a_case(campaign: Campaign, number: int, tmp_path: Path) -> None:
@@ -67,7 +68,6 @@ def test_a_case(campaign: Campaign, number: int, tmp_path: Path) -> None:
     assert not found, f"{case.label}: {found}"
 
 
-@pytest.mark.thorough
 def test_a_case_depends_on_the_seed_and_its_number_alone() -> None:
     for campaign in CAMPAIGNS[:-1]:
         labels = [campaign.case(SEED, number).label for number in (3, 1, 3)]

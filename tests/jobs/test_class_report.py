@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.reporting.write import write_report
 from tests.browsing import DESKTOP, PHONE, Visit, settled
 from tests.comparisons import HOSTILE
 from tests.small_jobs import ended
@@ -110,7 +109,7 @@ def test_score_columns_decide_and_dropped_rows_are_told(tmp_path):
 @pytest.mark.long
 def test_the_page_says_at_every_share_what_python_says(browser, tmp_path):
     known = nf.compare_classes(counts(("a", "b", HOSTILE[1])), priors=FIELD)
-    path = write_report(known, tmp_path / "report.html")
+    path = nf.write_report(known, tmp_path / "report.html")
     with Visit(browser, path) as visit:
         page = visit.page
         for number, name in enumerate(("1", "2", "3")):

@@ -12,8 +12,9 @@ from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import run_job
 from tests.small_jobs import KEYS, RECALL, SMALL, ended, latest, small_job, write_night
 
+pytestmark = pytest.mark.long
 
-@pytest.mark.long
+
 def test_files_that_came_late_or_again_are_told(tmp_path):
     """A file of the first night on the second, and one of the second once more, under another name."""
     logs = tmp_path / "logs"
@@ -51,7 +52,6 @@ def test_files_that_came_late_or_again_are_told(tmp_path):
     assert (manifest["rows"]["counted"], manifest["last_good"]["run"]) == (640, "night-2")
 
 
-@pytest.mark.long
 def test_windows_stand_at_their_dates_also_those_that_come_late_or_are_corrected(tmp_path):
     first, second, third = (tmp_path / f"logs/2026-03-0{night}/a.parquet" for night in (1, 2, 3))
     job = small_job(tmp_path, text=SMALL.replace('parquet"\n', 'parquet"\non_changed = "recount"\n', 1))

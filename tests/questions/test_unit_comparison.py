@@ -16,7 +16,6 @@ from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.segment_lines import segment_lines
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
-from nci_frames.reporting.write import write_report
 from tests.cases import first_quick
 from tests.logs import unit_log
 from tests.small_jobs import ended
@@ -45,17 +44,9 @@ def test_counts_at_thresholds_that_are_no_score_of_a_bucket(thresholds):
     counts = nf.pool_counts(counted(thresholds), over="country")
     points = pl.DataFrame({"model": ["a", "a", "b"], "threshold": [0.31, 1.0, 2.0]})
     found = at_thresholds(counts, points, "bucket")
-    expected = (
-        rows.select("model", "bucket", "label", "score")
-        .join(points, on="model")
-        .with_columns(hit=pl.col("score") >= pl.col("threshold"))
-        .group_by("model", "bucket", "threshold")
-        .agg(
-            tp=(pl.col("hit") & pl.col("label")).cast(pl.Int64).sum(),
-            fp=(pl.col("hit") & ~pl.col("label")).cast(pl.Int64).sum(),
-            fn=(~pl.col("hit") & pl.col("label")).cast(pl.Int64).sum(),
-            tn=(~pl.col("hit") & ~pl.col("label")).cast(pl.Int64).sum(),
-        )
+    expected = pl.concat(
+        nf.count_confusion(rows.filter(model=model), thresholds=[at], by="bucket").select(found.columns)
+        for model, at in points.rows()
     )
     order = ["model", "bucket", "threshold"]
     assert_frame_equal(found.sort(order), expected.sort(order))
@@ -130,7 +121,7 @@ def test_few_buckets_have_no_intervals_and_no_tests(tmp_path):
     said = "There are 10 groups of units. Intervals and tests need 20"
     assert said in render_markdown(compared).replace("\\", "")
     assert said in json.loads(render_json(compared))["questions"]["independence"]["sentences"][0]
-    page = write_report(compared, tmp_path / "report.html").read_text(encoding="utf-8")
+    page = nf.write_report(compared, tmp_path / "report.html").read_text(encoding="utf-8")
     assert said in page.replace("\\", "")
     assert "evaluated on the rows that chose it" in page
     assert "have weights" not in page

@@ -3,7 +3,6 @@
 import pytest
 
 import nci_frames as nf
-from nci_frames.reporting.write import write_report
 from nci_frames.tables.names import drawable
 from tests.browsing import DESKTOP, PHONE, Visit, cells, move
 from tests.comparisons import GRID, HOSTILE, comparison
@@ -24,7 +23,7 @@ def visit(browser, tmp_path_factory):
     models = {**MODELS, "empty": (None, 0.1)}
     tables = comparison(models, segments=[*HOSTILE[::3], None], key=HOSTILE[0], **FEW)
     path = tmp_path_factory.mktemp("hostile") / "report.html"
-    write_report(tables, path, title=HOSTILE[1], facts=[(name, name) for name in HOSTILE])
+    nf.write_report(tables, path, title=HOSTILE[1], facts=[(name, name) for name in HOSTILE])
     with Visit(browser, path) as visit:
         yield visit
         visit.check_silence()
@@ -157,7 +156,7 @@ def test_segments_are_shown_by_one_key_or_by_all_together(browser, tmp_path):
     # An area has no value of all rows in the chart of segments, so that all of its layers share their data.
     area = nf.Question(metric="pr_auc")
     tables = nf.compare_models(counts, prevalence=[0.01, 0.1], segments=["x", "y"], question=area, repeats=20)
-    with Visit(browser, write_report(tables, tmp_path / "r.html")) as visit:
+    with Visit(browser, nf.write_report(tables, tmp_path / "r.html")) as visit:
         names = visit.page.locator("#segment-table tbody th")
         assert set(names.all_inner_texts()) == {"p", "q"}
         for button, shown in (("by y", 2), ("by x and y", 8)):
@@ -176,7 +175,7 @@ def test_segments_are_shown_by_one_key_or_by_all_together(browser, tmp_path):
 def test_names_that_a_chart_cannot_hold_are_drawn_and_follow_the_sliders(browser, tmp_path):
     models = {name: (0.5 + 0.05 * i, 0.01 * (i + 1)) for i, name in enumerate(UNDRAWABLE)}
     tables = comparison(models, segments=[*UNDRAWABLE[:2], None], **FEW)
-    path = write_report(tables, tmp_path / "r.html", title="\x00\x1b[2J")
+    path = nf.write_report(tables, tmp_path / "r.html", title="\x00\x1b[2J")
     with Visit(browser, path) as visit:
         assert visit.page.locator("[data-drawn]").count() == visit.page.locator("[data-spec]").count()
         # Below a line of precision and recall is a dotted one, for where the log cannot tell.

@@ -11,7 +11,6 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.questions.answer_lines import answer_lines
-from nci_frames.reporting.write import write_report
 from nci_frames.tables.numbers import UNDEFINED, format_grid, format_one_in, format_threshold, format_value
 from tests.browsing import Visit, cells, settled
 from tests.comparisons import HOSTILE
@@ -44,7 +43,7 @@ def tables():
 @pytest.fixture(scope="module")
 def visit(browser, tables, tmp_path_factory):
     """The page, opened once for all tests here."""
-    with Visit(browser, write_report(tables, tmp_path_factory.mktemp("live") / "report.html")) as visit:
+    with Visit(browser, nf.write_report(tables, tmp_path_factory.mktemp("live") / "report.html")) as visit:
         visit.page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
         yield visit
         visit.check_silence()

@@ -7,7 +7,6 @@ from axe_playwright_python.sync_playwright import Axe
 
 import nci_frames as nf
 from benchmarks.page_matrix import MODELS, SEGMENTS, compared, counted
-from nci_frames.reporting.write import write_report
 from nci_frames.tables.numbers import format_value
 from tests.browsing import DESKTOP, PHONE, Visit, settled
 
@@ -32,7 +31,7 @@ def opened(request, browser, tmp_path_factory):
         counted(models, segments), prevalence=[1e-3, 0.01, 0.1, 0.3], beta=[0.5, 1.0, 2.0],
         segments="shop" if segments else (), repeats=20,
     )  # fmt: skip
-    path = write_report(tables, tmp_path_factory.mktemp("sizes") / "report.html", facts=[("rows", "3")])
+    path = nf.write_report(tables, tmp_path_factory.mktemp("sizes") / "report.html", facts=[("rows", "3")])
     with Visit(browser, path) as visit:
         yield visit, tables, models, segments
         visit.check_silence()
@@ -120,7 +119,6 @@ def unanswered(page, tables):
     return [question for question, words in answers.items() if not any(word in text for word in words)]
 
 
-@pytest.mark.long
 def test_on_every_screen_nothing_is_found(opened):
     visit, _, models, segments = opened
     page = visit.page
@@ -150,7 +148,6 @@ def test_on_every_screen_nothing_is_found(opened):
     page.emulate_media(media="screen")
 
 
-@pytest.mark.long
 def test_no_card_is_half_empty(opened):
     visit = opened[0]
     visit.page.evaluate("document.querySelectorAll('details').forEach(folded => { folded.open = true })")
@@ -161,7 +158,6 @@ def test_no_card_is_half_empty(opened):
     visit.page.evaluate("document.querySelectorAll('details').forEach(folded => { folded.open = false })")
 
 
-@pytest.mark.long
 def test_three_questions_are_answered_without_a_scroll_and_by_one_click(opened):
     """Which model is the best there, how sure is that, and from where on is another one better?"""
     visit, tables, _, _ = opened
@@ -170,7 +166,6 @@ def test_three_questions_are_answered_without_a_scroll_and_by_one_click(opened):
         assert unanswered(visit.page, tables) == []
 
 
-@pytest.mark.long
 def test_many_models_show_the_first_until_all_are_asked_for(opened):
     visit, _, models, _ = opened
     page = visit.page
@@ -194,7 +189,6 @@ def test_many_models_show_the_first_until_all_are_asked_for(opened):
     assert page.locator("#table-live tbody tr", has_text="best in this log").count() == 1
 
 
-@pytest.mark.long
 def test_segments_are_sorted_searched_and_chosen(opened):
     visit, tables, _, segments = opened
     page = visit.page
@@ -249,7 +243,6 @@ def test_segments_are_sorted_searched_and_chosen(opened):
     assert rows.count() == min(segments, 12)
 
 
-@pytest.mark.long
 def test_the_theme_can_be_chosen(opened):
     visit = opened[0]
     page = visit.page

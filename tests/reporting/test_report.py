@@ -13,7 +13,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from nci_frames.base.arguments import nearest
 from nci_frames.charts.parts import selection
 from nci_frames.questions.answer_lines import answer_lines
 from nci_frames.reporting import html as report
@@ -24,6 +23,8 @@ from nci_frames.tables.numbers import format_grid
 from tests.cases import first_quick
 from tests.chart_specs import unpacked
 from tests.comparisons import BETAS, GRID, HOSTILE, altered, comparison, make_comparison
+
+pytestmark = pytest.mark.thorough
 
 HOSTILE_MODELS = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(HOSTILE)}
 SECTIONS = ["answer", "tables", "charts", "segments", "data", "methods"]
@@ -109,12 +110,10 @@ def hostile_page():
     return Page(render_report(hostile_tables(), title=HOSTILE[1], facts=[(name, name) for name in HOSTILE]))
 
 
-@pytest.mark.thorough
 def test_every_element_is_closed(page, hostile_page):
     assert page.open == hostile_page.open == []
 
 
-@pytest.mark.thorough
 def test_the_page_is_in_english_with_headings_in_order(page):
     assert page.all("html") == [{"lang": "en"}]
     levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
@@ -123,7 +122,6 @@ def test_the_page_is_in_english_with_headings_in_order(page):
     assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
 
 
-@pytest.mark.thorough
 def test_every_section_is_there_and_in_the_navigation(page):
     assert [s["id"] for s in page.all("section")] == SECTIONS
     links = [a["href"] for a in page.all("a") if a["href"].startswith("#")]
@@ -135,13 +133,11 @@ def test_every_section_is_there_and_in_the_navigation(page):
     assert {link[1:] for link in links} <= ids
 
 
-@pytest.mark.thorough
 def test_names_of_elements_are_unique(hostile_page):
     ids = [attributes["id"] for _, attributes in hostile_page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.thorough
 def test_nothing_is_loaded(page, hostile_page):
     for source in (page, hostile_page):
         assert not [
@@ -157,13 +153,11 @@ def test_nothing_is_loaded(page, hostile_page):
         assert not re.search(r"url\(|@import", css[0])
 
 
-@pytest.mark.thorough
 def test_vega_is_embedded_once(page):
     assert sum("window.vegaEmbed=" in text for _, text in page.scripts) == 1
     assert len([1 for attributes, _ in page.scripts if not attributes]) == 1 + 14
 
 
-@pytest.mark.thorough
 def test_the_policy_names_the_scripts_by_hash(page, hostile_page):
     for source in (page, hostile_page):
         policies = [
@@ -183,7 +177,6 @@ def test_the_policy_names_the_scripts_by_hash(page, hostile_page):
         assert tags.index("meta") < tags.index("style") < tags.index("script")
 
 
-@pytest.mark.thorough
 def test_each_chart_has_a_box_a_description_and_a_specification(page):
     boxes = [d for d in page.all("div") if "data-spec" in d]
     assert [b["data-spec"] for b in boxes] == list(page.specs)
@@ -192,14 +185,12 @@ def test_each_chart_has_a_box_a_description_and_a_specification(page):
     assert not any("title" in s for s in page.specs.values())
 
 
-@pytest.mark.thorough
 def test_every_table_has_a_caption_and_heads(page):
     # Explorer, six ranked, the segments, rates, shifts.
     assert len(page.all("table")) == len(page.all("caption")) > 8
     assert {th["scope"] for th in page.all("th")} == {"col", "row", "colgroup"}
 
 
-@pytest.mark.thorough
 def test_the_answer_is_in_plain_words(page):
     tables = comparison(segments=SEGMENTS)
     text = " ".join(page.text.split())
@@ -239,7 +230,6 @@ def test_no_figure_stands_alone_in_a_row_of_two(options):
     assert figures == page.count("<figure") > 10
 
 
-@pytest.mark.thorough
 def test_facts_and_segments_are_shown(page):
     assert "12: score is NaN" in page.text
     assert sorted(page.data("segment-data")["names"][0], key=str) == ["DE", None, "US"]
@@ -275,21 +265,18 @@ def test_folds_are_explained_where_there_are_some(page):
     folded = page_of(folds=4)
     text = " ".join(folded.text.split())
     assert "separately in each of the 4 folds, all at threshold 0.5 and prevalence 0.02:" in text
-    assert (
-        "(Nadeau and Bengio), and for the number of models (Holm)" in text
-    )  # as compare_folds does by default
+    # As compare_folds does by default.
+    assert "(Nadeau and Bengio), and for the number of models (Holm)" in text
     assert "F-beta plot at η = 0.02: mean and standard deviation over the folds" in text
     assert "spec-folds" in {d.get("data-spec") for d in folded.all("div")}
     assert "over the folds" not in page.text
 
 
-@pytest.mark.thorough
 def test_undefined_groups_are_listed_with_their_reason(hostile_page):
     assert "Groups whose rates are undefined" in hostile_page.text
     assert "no positives: tpr, and what depends on it, is undefined" in hostile_page.text
 
 
-@pytest.mark.thorough
 def test_hostile_names_are_text_and_nothing_else(hostile_page):
     for name in HOSTILE:
         assert hostile_page.text.count(name) >= 3  # a model, a fact's label and its value
@@ -303,7 +290,6 @@ def test_hostile_names_are_text_and_nothing_else(hostile_page):
     assert "49" not in re.findall(r"\d+", hostile_page.text.replace("{{7*7}}", ""))
 
 
-@pytest.mark.thorough
 def test_hostile_names_do_not_occur_raw(hostile_page):
     for name in HOSTILE:
         if re.search(r"[<>]", name):
@@ -323,7 +309,6 @@ def test_equal_arguments_give_equal_bytes(tmp_path):
     assert [p.name for p in tmp_path.iterdir() if p.is_file()] == ["a.html"]
 
 
-@pytest.mark.thorough
 def test_a_failure_leaves_the_older_page(tmp_path, monkeypatch):
     page, text = (tmp_path / f"report.{form}" for form in ("html", "md"))
     for older in (page, text):
@@ -341,7 +326,6 @@ def test_a_failure_leaves_the_older_page(tmp_path, monkeypatch):
     assert set(tmp_path.iterdir()) == {page, text}
 
 
-@pytest.mark.thorough
 def test_a_log_without_rows_still_gives_a_page():
     tables = comparison({"a": (None, None)})
     text = " ".join(Page(render_report(altered(tables, observed_prevalence=None))).text.split())
@@ -355,9 +339,8 @@ def test_charts_show_the_models_near_the_top_and_tables_all():
     models = {f"m{i:03d}": (0.5, 0.01 + i / 1000) for i in range(14)}
     many = comparison(models, prevalence=GRID[::12], beta=[1.0])
     source = Page(render_report(many))
-    assert "show the 12 models that rank highest anywhere; the tables show all 14" in " ".join(
-        source.text.split()
-    )
+    text = " ".join(source.text.split())
+    assert "show the 12 models that rank highest anywhere; the tables show all 14" in text
     assert source.models == set(many.leading[:12])
     assert source.text.count("m013") >= 5
 
@@ -379,9 +362,3 @@ def test_tables_escape_names_and_captions(name):
     parsed = Page(ranked_table(ranking, metric="pr_auc", title=name).as_raw_html())
     assert parsed.text.count(name) >= 2
     assert not {"script", "img"} & {tag for tag, _ in parsed.elements}
-
-
-def test_the_nearest_is_nearest_by_ratio():
-    assert nearest([0.001, 0.1], 0.02) == 0.1
-    assert nearest([0.0, 0.1], 0.001) == 0.1
-    assert nearest([0.0, 0.1], 0.0) == 0.0

@@ -16,7 +16,6 @@ from markdown_it import MarkdownIt
 
 import nci_frames as nf
 from nci_frames.questions.answer_lines import answer_lines
-from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked import ranked_tables
 from nci_frames.questions.report import report_charts
 from nci_frames.questions.segment_lines import segment_lines
@@ -38,14 +37,14 @@ MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethro
 SEGMENTS = [*NAMES, None]
 
 
-def hostile() -> Comparison:
+def hostile() -> nf.Comparison:
     models = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(NAMES)}
     few = {"prevalence": (0.001, 0.01, 0.1), "beta": (0.5, 1.0, 2.0)}
     return comparison({**models, "none": (None, 0.1)}, segments=SEGMENTS, key="=a|<b>{{7*7}}", **few)
 
 
 @cache
-def real() -> Comparison:
+def real() -> nf.Comparison:
     counts = nf.count_confusion(nf.scan_predictions(random_log(400), segments="country"), thresholds="exact")
     return nf.compare_models(
         counts,
@@ -56,7 +55,7 @@ def real() -> Comparison:
     )
 
 
-def parsed(tables: Comparison, **options: Any) -> dict[str, Any]:
+def parsed(tables: nf.Comparison, **options: Any) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(render_json(tables, **options), parse_constant=pytest.fail)
     jsonschema.Draft202012Validator(SCHEMA).validate(content)
     return content
@@ -203,7 +202,6 @@ def test_an_answer_has_one_order_in_every_form(changes, lowest):
     assert live["asked"]["words"][0] == lowest
 
 
-@pytest.mark.thorough
 def test_a_file_of_text_has_all_lines_of_the_answer_and_a_terminal_whole_sentences():
     tables = comparison(prevalence=(0.001, 0.1), beta=(1.0,), segments=["DE", "US"])
     whole, lines = render_text(tables), [*answer_lines(tables.said), *segment_lines(tables)]

@@ -14,7 +14,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.base.arguments import beta_values, grid_numbers, prevalence_values
+from nci_frames.base.arguments import beta_values, grid_numbers, nearest, prevalence_values
 from nci_frames.schemas.checked import checked
 from tests.fuzz import odd_values
 from tests.fuzz.calls import calls, function_of, log, public_functions
@@ -165,3 +165,9 @@ def test_a_round_grid_has_its_ends_and_numbers_of_two_digits():
     for wrong in ("0:1:round", "1:0.5:round", "1:inf:round", "nan:1:round"):
         with pytest.raises(ValueError, match="a round grid must start above 0 and below its stop"):
             grid_numbers(wrong)
+
+
+def test_the_nearest_is_nearest_by_ratio():
+    assert nearest([0.001, 0.1], 0.02) == 0.1
+    assert nearest([0.0, 0.1], 0.001) == 0.1
+    assert nearest([0.0, 0.1], 0.0) == 0.0

@@ -17,7 +17,6 @@ from markdown_it import MarkdownIt
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.base.errors import SchemaError
 from nci_frames.tables.markdown import literal, markdown_table
 from tests.comparisons import comparison
 from tests.hostile import NAMES
@@ -182,7 +181,7 @@ def test_categories_and_times_are_text(tmp_path):
 
 def test_a_column_that_a_format_cannot_hold_leaves_the_older_file(tmp_path):
     (tmp_path / "t.csv").write_text("older")
-    with pytest.raises(SchemaError):
+    with pytest.raises(nf.SchemaError):
         nf.save_table(pl.DataFrame({"x": [[1]]}), tmp_path / "t.csv")
     assert [path.read_text() for path in tmp_path.iterdir()] == ["older"]
 

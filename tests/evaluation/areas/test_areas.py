@@ -202,8 +202,7 @@ points = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=1,
 @given(points=points)
 def test_the_hull_has_all_points_below_it_and_no_corner_to_spare(points):
     tp, fp = (sorted(cells, reverse=True) for cells in zip(*points, strict=True))
-    counts = pl.DataFrame({"model": "a", "threshold": np.arange(len(tp)) / 100, "tp": tp, "fp": fp})
-    rates = nf.compute_rates(counts.with_columns(fn=20 - pl.col("tp"), tn=20 - pl.col("fp")))
+    rates = nf.compute_rates(counts_at(tp, fp, 20, 20, model="a", threshold=np.arange(len(tp)) / 100))
     found = roc_convex_hull(rates)
     corners = sorted({(0.0, 0.0), (1.0, 1.0), *found.select("fpr", "tpr").rows()})
     x, y = np.array(corners).T

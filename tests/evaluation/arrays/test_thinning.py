@@ -13,6 +13,7 @@ import nci_frames as nf
 from nci_frames.charts.parts.selection import MAX_ROWS, fitted
 from nci_frames.evaluation.arrays.thinning import TOLERANCE, thin_curves
 from tests.chart_specs import layer, rows_of
+from tests.logs import counts_at
 
 SIZE = {"width": 520, "height": 300}
 
@@ -82,9 +83,7 @@ def test_a_logarithmic_axis_keeps_what_a_linear_one_hides():
 def many_rates(n=20_000):
     fpr = np.arange(1, n + 1) / n
     tp = np.round(n * fpr**0.2).astype(np.int64)
-    fp = np.arange(1, n + 1)
-    counts = {"model": "a", "threshold": 1 - fpr, "tp": tp, "fp": fp, "fn": n - tp, "tn": n - fp}
-    return nf.compute_rates(pl.DataFrame(counts))
+    return nf.compute_rates(counts_at(tp, np.arange(1, n + 1), n, n, model="a", threshold=1 - fpr))
 
 
 @pytest.mark.parametrize("log_x", [False, True])
@@ -148,9 +147,8 @@ def noisy_rates(models=92, thresholds=1_000, positives=200):
         cuts = np.quantile(np.r_[ours, theirs], np.linspace(0, 1, thresholds))
         tp = positives - np.searchsorted(np.sort(ours), cuts)
         fp = negatives - np.searchsorted(np.sort(theirs), cuts)
-        frames.append(pl.DataFrame({"model": f"m{model:02d}", "threshold": cuts, "tp": tp, "fp": fp}))
-    counts = pl.concat(frames).with_columns(fn=positives - pl.col("tp"), tn=negatives - pl.col("fp"))
-    return nf.compute_rates(counts.unique(["model", "threshold"]))
+        frames.append(counts_at(tp, fp, positives, negatives, model=f"m{model:02d}", threshold=cuts))
+    return nf.compute_rates(pl.concat(frames).unique(["model", "threshold"]))
 
 
 def median_points():

@@ -9,20 +9,9 @@ from nci_frames.evaluation.classes.class_log import rates_of
 from nci_frames.evaluation.classes.intervals import slopes
 from nci_frames.evaluation.classes.mixes import Mixes
 from nci_frames.evaluation.metrics.classes import CLASS_METRICS
+from tests.class_logs import RATES, counts_of_rows, drawn_rows
 
-RATES = np.array([[0.8, 0.15, 0.05], [0.1, 0.85, 0.05], [0.02, 0.18, 0.8]])
 FIELD = {0: 0.1, 1: 0.6, 2: 0.3}
-
-
-def counts_of(rows):
-    """Class counts of a matrix of rows."""
-    pairs = [(a, b, int(rows[a, b])) for a in range(len(rows)) for b in range(len(rows))]
-    table = pl.DataFrame(pairs, schema=["label", "decision", "rows"], orient="row")
-    return table.select(pl.lit("m").alias("model"), pl.all())
-
-
-def drawn(rng, sizes, rates=RATES):
-    return np.stack([rng.multinomial(size, of_class) for size, of_class in zip(sizes, rates, strict=True)])
 
 
 @pytest.mark.parametrize("metric", CLASS_METRICS.values(), ids=CLASS_METRICS)
@@ -51,11 +40,13 @@ def test_bounds_hold_the_truth_at_a_shifted_mix(interval, logs, sizes):
     rng = np.random.default_rng(5)
     metrics = ["accuracy", "macro_f_beta", "precision", "mcc", "expected_cost"]
     options = {"priors": FIELD, "metrics": metrics, "cost": {(0, 1): 3, (2, 1): 8}}
-    truth = nf.project_classes(counts_of(RATES * 10_000), **options).select("metric", "class", true="value")
+    truth = nf.project_classes(counts_of_rows(RATES * 10_000), **options).select(
+        "metric", "class", true="value"
+    )
     held = []
     for seed in range(logs):
         found = nf.project_classes(
-            counts_of(drawn(rng, sizes)), **options, interval=interval, repeats=200, seed=seed
+            counts_of_rows(drawn_rows(rng, sizes)), **options, interval=interval, repeats=200, seed=seed
         )
         held.append(
             found.with_columns(held=pl.col("lower").le(truth["true"]) & pl.col("upper").ge(truth["true"]))
@@ -66,7 +57,7 @@ def test_bounds_hold_the_truth_at_a_shifted_mix(interval, logs, sizes):
 
 
 def test_both_bounds_hold_the_value_and_are_repeatable():
-    counts = counts_of(drawn(np.random.default_rng(1), (30, 20, 12)))
+    counts = counts_of_rows(drawn_rows(np.random.default_rng(1), (30, 20, 12)))
     options = {"priors": FIELD, "metrics": ["accuracy", "precision", "recall", "mcc"]}
     delta = nf.project_classes(counts, **options, interval="delta")
     drawn_bounds = nf.project_classes(counts, **options, interval="bootstrap", repeats=300)
@@ -81,13 +72,13 @@ def test_both_bounds_hold_the_value_and_are_repeatable():
 
 def test_what_is_undefined_in_every_resampled_log_has_the_other_bounds():
     """All rows get one decision, so that the MCC is 0/0 in each of them."""
-    counts, options = counts_of(np.array([[50, 0], [50, 0]])), {"priors": {0: 1, 1: 0}, "metrics": "mcc"}
+    counts, options = counts_of_rows(np.array([[50, 0], [50, 0]])), {"priors": {0: 1, 1: 0}, "metrics": "mcc"}
     drawn_bounds = nf.project_classes(counts, **options, interval="bootstrap", repeats=20)
     assert drawn_bounds.equals(nf.project_classes(counts, **options, interval="delta"))
 
 
 def test_a_decision_that_a_class_never_got_may_be_a_rare_one():
-    counts = counts_of(np.array([[50, 0], [0, 50]]))
+    counts = counts_of_rows(np.array([[50, 0], [0, 50]]))
     row = nf.project_classes(counts, priors={0: 0.01, 1: 0.99}, metrics="precision", interval="delta").row(
         0, named=True
     )

@@ -7,21 +7,10 @@ import pytest
 import nci_frames as nf
 from nci_frames.evaluation.classes.class_winners import places_of_equality
 from tests.cases import first_quick
+from tests.class_logs import counts_of_models
 
 METRICS = ["accuracy", "expected_cost", "balanced_accuracy", "macro_f_beta", "weighted_f_beta",
            "macro_precision", "kappa", "mcc"]  # fmt: skip
-
-
-def counts_of(models, classes=3, seed=0):
-    """Class counts of models that are good at other classes each."""
-    rng = np.random.default_rng(seed)
-    rows = []
-    for model in models:
-        rates = rng.dirichlet(np.ones(classes), classes) * 0.6 + 0.4 * np.eye(classes)
-        for label in range(classes):
-            drawn = rng.multinomial(rng.integers(20, 200), rates[label])
-            rows += [(model, label, decision, int(n)) for decision, n in enumerate(drawn)]
-    return pl.DataFrame(rows, schema=["model", "label", "decision", "rows"], orient="row")
 
 
 def brute(counts, metric, mixes, cost):
@@ -39,7 +28,7 @@ def brute(counts, metric, mixes, cost):
 )
 def test_winners_are_those_at_many_mixes(metric, models, classes):
     rng = np.random.default_rng(7)
-    counts = counts_of(models, classes, seed=3)
+    counts = counts_of_models(models, classes, seed=3)
     first, last = rng.dirichlet(np.ones(classes), 2)
     cost = {(a, b): abs(a - b) for a in range(classes) for b in range(classes)}
     found = nf.class_winners(
@@ -59,11 +48,11 @@ def test_winners_are_those_at_many_mixes(metric, models, classes):
 
 
 def test_equal_models_are_tied_and_the_first_is_named():
-    counts = counts_of("a")
+    counts = counts_of_models("a")
     same = pl.concat([counts.with_columns(model=pl.lit(name)) for name in "cab"])
     found = nf.class_winners(same, metric="macro_f_beta", start="uniform", end="observed")
     assert found.rows() == [(0.0, 1.0, "a", ["a", "b", "c"])]
-    other = pl.concat([same, counts_of("z", seed=9)])
+    other = pl.concat([same, counts_of_models("z", seed=9)])
     for metric in ("accuracy", "mcc"):
         ends = {"start": {0: 1.0, 1: 0.0, 2: 0.0}, "end": {0: 0.0, 1: 0.5, 2: 0.5}}
         tied = nf.class_winners(other, metric=metric, **ends)["tied"].to_list()
@@ -77,7 +66,7 @@ def test_one_class_alone_has_no_mcc():
 
 
 def test_groups_are_compared_each_for_itself_and_undefined_is_nobody():
-    counts = counts_of("ab").with_columns(country=pl.lit("at"))
+    counts = counts_of_models("ab").with_columns(country=pl.lit("at"))
     lacking = counts.with_columns(
         pl.when(pl.col("label") == 2).then(0).otherwise("rows").alias("rows"), country=pl.lit("de")
     )
@@ -100,7 +89,7 @@ def test_groups_are_compared_each_for_itself_and_undefined_is_nobody():
 def test_ranges_of_fractions_are_exact(metric, seed):
     """As in a brute force of 20,001 mixes, and each border is where two models are equal."""
     models, classes = [f"m{n}" for n in range(7)], 4
-    counts = counts_of(models, classes, seed=seed)
+    counts = counts_of_models(models, classes, seed=seed)
     first, last = np.random.default_rng(seed).dirichlet(np.ones(classes) / 2, 2)
     of = {"of": 2} if metric in ("precision", "f_beta") else {}
     ends = {"start": dict(enumerate(first)), "end": dict(enumerate(last))}
@@ -149,7 +138,7 @@ def test_a_lead_of_any_width_is_found(lead):
 
 
 def test_recall_of_a_class_is_the_same_everywhere():
-    counts = counts_of("abc")
+    counts = counts_of_models("abc")
     ends = {"start": {0: 1.0, 1: 0.0, 2: 0.0}, "end": {0: 0.0, 1: 0.5, 2: 0.5}}
     found = nf.class_winners(counts, metric="recall", of=1, **ends)
     values = nf.project_classes(counts, priors="uniform", metrics="recall").filter(pl.col("class") == 1)

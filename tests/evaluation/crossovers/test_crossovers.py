@@ -17,7 +17,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.crossovers.lines import lower_envelope
 from tests.cases import first_quick
 from tests.comparisons import counts_of
-from tests.logs import random_log, rates_of
+from tests.logs import counts_at, random_log, rates_of
 
 WHOLE = st.integers(0, 60)
 HUNDREDTHS = st.integers(0, 1000).map(lambda n: n / 100)
@@ -308,7 +308,6 @@ def test_many_models_are_compared_in_several_parts(monkeypatch):
 
 
 def test_models_without_false_positives_share_an_infinite_likelihood_ratio():
-    points = {"threshold": [0.5] * 3, "tp": [60, 80, 90], "fp": [0, 0, 5], "fn": [40, 20, 10]}
-    counts = pl.DataFrame({"model": ["a", "b", "c"], **points}).with_columns(tn=1000 - pl.col("fp"))
+    counts = counts_at([60, 80, 90], [0, 0, 5], 100, 1000)
     found = nf.winner_ranges(nf.compute_rates(counts), metric="lr_plus", over="prevalence")
     assert found.select("start", "end", "tied").rows() == [(0.0, 1.0, ["a", "b"])]

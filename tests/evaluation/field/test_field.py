@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.base.errors import ParameterError
 from nci_frames.jobs.small_segments import field_with_small_pooled, small_segments, with_small_pooled
 from nci_frames.options.report import SegmentOptions
 from nci_frames.questions import segments
@@ -259,7 +258,7 @@ def test_small_segments_have_a_prevalence_together(shares):
     pooled = with_small_pooled(counts, small)
     nf.compute_areas(pooled, prevalence=found)
     # Segments that are none of the log are refused as before.
-    with pytest.raises(ParameterError, match="a segment that is not judged"):
+    with pytest.raises(nf.ParameterError, match="a segment that is not judged"):
         field_with_small_pooled(field.with_columns(country=pl.lit("us")).head(1), counts, small, ["country"])
 
 

@@ -153,7 +153,7 @@ def test_metrics_equal_scikit_learn():
         assert {name: found[name] for name in expected} == pytest.approx(expected, rel=1e-10)
 
 
-LIMITS = [
+LIMITS: list[tuple[str | pl.Expr, float | None, float | None, float, Any]] = [
     ("lr_plus", 0.5, 0.0, 0.1, math.inf),
     ("lr_plus", 0.0, 0.0, 0.1, None),
     ("lr_minus", 0.5, 1.0, 0.1, math.inf),
@@ -181,13 +181,38 @@ LIMITS = [
     ("relative_cost", 0.5, 0.0, 0.0, None),
     ("gilbert", 0.5, 0.1, 0.0, 0.0),
     ("fowlkes_mallows", 0.0, 0.0, 0.5, None),
+    # eta = 0: every positive decision is false; eta = 1: every one is right
+    ("precision", 0.6, 0.1, 0, 0.0),
+    ("precision", 0.6, 0.0, 0, None),
+    ("precision", 0.6, 0.1, 1, 1.0),
+    ("precision", 0.0, 0.1, 1, None),
+    ("precision", 0.0, 0.0, 0.2, None),
+    ("precision", 0.6, 0.0, 1e-300, 1.0),
+    (nf.f_beta(beta=1), 0.6, 0.1, 0, 0.0),
+    (nf.f_beta(beta=1), 0.5, 0.1, 1, 2 / 3),
+    (nf.f_beta(beta=1), 0.0, 0.0, 0.2, 0.0),  # never positive: 0, not null
+    (nf.f_beta(beta=0), 0.0, 0.0, 0.2, None),  # beta = 0 is precision, null where precision is
+    (nf.f_beta(beta=0), 0.6, 0.2, 0.5, pytest.approx(0.75, abs=1e-15)),
+    (nf.f_beta(beta=math.inf), 0.6, 0.2, 0.5, 0.6),
+    (nf.f_beta(beta=math.inf), 0.6, 0.2, 0, 0.6),
+    (nf.f_beta(beta=math.inf), 0.6, None, 0.5, 0.6),
+    (nf.f_beta(beta=1e200), 0.6, 0.2, 0.5, 0.6),
+    (nf.f_beta(beta=1), 0.5, 0.0, 0.3, pytest.approx(2 / 3, abs=1e-15)),  # FPR = 0: precision 1 at every eta
+    ("accuracy", 0.6, 0.1, 0, 0.9),
+    ("accuracy", 0.6, 0.1, 1, 0.6),
+    ("pos_fraction", 0.6, 0.1, 0, 0.1),
+    ("pos_fraction", 0.6, 0.1, 1, 0.6),
+    ("precision", None, 0.1, 0.5, None),
+    ("accuracy", 0.1, None, 0.5, None),
 ]
 
 
-@pytest.mark.parametrize(("name", "tpr", "fpr", "eta", "expected"), LIMITS)
-def test_limits_are_analytic(name, tpr, fpr, eta, expected):
-    rates = pl.DataFrame({"tpr": [tpr], "fpr": [fpr], "prevalence": [eta]})
-    assert rates.select(getattr(nf, name)().alias("value"))["value"].item() == expected
+@pytest.mark.parametrize(("metric", "tpr", "fpr", "eta", "expected"), LIMITS)
+def test_limits_are_analytic(metric, tpr, fpr, eta, expected):
+    rates = pl.DataFrame(
+        {"tpr": [tpr], "fpr": [fpr], "prevalence": [eta]}, schema_overrides={"tpr": float, "fpr": float}
+    )
+    assert rates.select(getattr(nf, metric)() if isinstance(metric, str) else metric).item() == expected
 
 
 def test_undefined_is_null_and_never_nan():

@@ -1,7 +1,5 @@
 """Names of metrics: those of the registry, those of a user, and what is refused."""
 
-import math
-
 import hypothesis.strategies as st
 import polars as pl
 import pytest
@@ -90,48 +88,6 @@ def test_an_expression_that_was_registered_is_known_as_such():
     assert called_metric(expression).metric.direction == "minimize"
     with pytest.raises(nf.UnknownMetricError, match="unknown metric 'missed'"):
         called_metric((2 - pl.col("tpr")).alias("missed"))
-
-
-INF = float("inf")
-
-
-def value(metric: pl.Expr, tpr: float | None, fpr: float | None) -> float | None:
-    rates = pl.DataFrame({"tpr": [tpr], "fpr": [fpr]}, schema={"tpr": pl.Float64, "fpr": pl.Float64})
-    found = rates.select(metric).item()
-    assert found is None or not math.isnan(found)
-    return found
-
-
-LIMITS: list[tuple[pl.Expr, float | None, float | None, float | None]] = [
-    # eta = 0: every positive decision is false; eta = 1: every one is right
-    (nf.precision(prevalence=0), 0.6, 0.1, 0.0),
-    (nf.precision(prevalence=0), 0.6, 0.0, None),
-    (nf.precision(prevalence=1), 0.6, 0.1, 1.0),
-    (nf.precision(prevalence=1), 0.0, 0.1, None),
-    (nf.precision(prevalence=0.2), 0.0, 0.0, None),
-    (nf.precision(prevalence=1e-300), 0.6, 0.0, 1.0),
-    (nf.f_beta(beta=1, prevalence=0), 0.6, 0.1, 0.0),
-    (nf.f_beta(beta=1, prevalence=1), 0.5, 0.1, 2 / 3),
-    (nf.f_beta(beta=1, prevalence=0.2), 0.0, 0.0, 0.0),  # never positive: 0, not null
-    (nf.f_beta(beta=0, prevalence=0.2), 0.0, 0.0, None),  # beta = 0 is precision, null where precision is
-    (nf.f_beta(beta=0, prevalence=0.5), 0.6, 0.2, 0.75),
-    (nf.f_beta(beta=INF, prevalence=0.5), 0.6, 0.2, 0.6),
-    (nf.f_beta(beta=INF, prevalence=0), 0.6, 0.2, 0.6),
-    (nf.f_beta(beta=INF, prevalence=0.5), 0.6, None, 0.6),
-    (nf.f_beta(beta=1e200, prevalence=0.5), 0.6, 0.2, 0.6),
-    (nf.f_beta(beta=1, prevalence=0.3), 0.5, 0.0, 2 / 3),  # FPR = 0: precision 1 at every eta
-    (nf.accuracy(prevalence=0), 0.6, 0.1, 0.9),
-    (nf.accuracy(prevalence=1), 0.6, 0.1, 0.6),
-    (nf.pos_fraction(prevalence=0), 0.6, 0.1, 0.1),
-    (nf.pos_fraction(prevalence=1), 0.6, 0.1, 0.6),
-    (nf.precision(prevalence=0.5), None, 0.1, None),
-    (nf.accuracy(prevalence=0.5), 0.1, None, None),
-]
-
-
-@pytest.mark.parametrize(("metric", "tpr", "fpr", "wanted"), LIMITS, ids=range(len(LIMITS)))
-def test_limits(metric, tpr, fpr, wanted):
-    assert value(metric, tpr, fpr) == (None if wanted is None else pytest.approx(wanted, abs=1e-15))
 
 
 def test_the_columns_prevalence_and_beta_are_read_unless_given():

@@ -13,7 +13,6 @@ import nci_frames as nf
 from nci_frames.jobs import counting_units
 from nci_frames.jobs.report import run_report
 from nci_frames.options.report import ReportOptions
-from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.how_sure import read_independence
 from tests.logs import repeated_log
 from tests.oracles import areas_of_repeats
@@ -30,7 +29,7 @@ OPTIONS: dict[str, Any] = {"prevalence": ETAS, "beta": [1.0], "threshold": 1.5, 
 
 
 @cache
-def compared(*, units: bool = True) -> Comparison:
+def compared(*, units: bool = True) -> nf.Comparison:
     counts = counted(["repeat", "fold", *(["bucket"] if units else [])])
     return nf.compare_models(counts, repeat="repeat", fold="fold", **OPTIONS)
 

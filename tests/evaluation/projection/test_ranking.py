@@ -114,14 +114,8 @@ def test_a_target_is_not_ranked():
 
 
 def test_shared_thresholds_are_compared_one_by_one():
-    log = pl.DataFrame(
-        {
-            "model": ["a"] * 4 + ["b"] * 4,
-            "label": [1, 1, 0, 0] * 2,
-            "score": [0.9, 0.4, 0.3, 0.1, 0.9, 0.8, 0.6, 0.1],
-        }
-    )
-    rates = nf.compute_rates(nf.count_confusion(log, thresholds=[0.2, 0.5]))
+    points = {"model": [*"aabb"], "threshold": [0.2, 0.5] * 2}
+    rates = nf.compute_rates(counts_at([2, 1, 2, 2], [1, 0, 1, 1], 2, 2, **points))
     ranking = nf.rank_models(nf.project_rates(rates, metrics="accuracy", prevalence=0.5))
     assert ranking.select("threshold", "model", "rank").rows() == [
         (0.2, "a", 1),

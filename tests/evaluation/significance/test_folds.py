@@ -236,8 +236,8 @@ def test_one_fold_has_no_spread():
 
 def test_folds_with_an_infinite_value_of_both_models_are_not_compared():
     fp = {"a": [0, 2, 3, 1], "b": [0, 4, 4, 3]}
-    rows = [(m, f, 0.5, 50 + f, n, 50 - f, 1000 - n) for m, every in fp.items() for f, n in enumerate(every)]
-    counts = pl.DataFrame(rows, schema=["model", "fold", "threshold", "tp", "fp", "fn", "tn"], orient="row")
+    tp, false = [50, 51, 52, 53] * 2, fp["a"] + fp["b"]
+    counts = counts_at(tp, false, 100, 1000, model=[*"aaaabbbb"], fold=[0, 1, 2, 3] * 2)
     found = nf.compare_folds(nf.compute_rates(counts), metric="lr_plus", test="paired_t", correction="none")
     assert found["mean"].is_infinite().all()
     rates = {

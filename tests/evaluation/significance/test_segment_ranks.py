@@ -14,7 +14,7 @@ from nci_frames.evaluation.significance.propagation import p_values, propagated
 from nci_frames.questions.segment_lines import segment_lines, worst_sentence
 from nci_frames.tables.numbers import format_value
 from tests.cases import first_quick
-from tests.logs import counts_of_bins, unit_log
+from tests.logs import counts_at, counts_of_bins, unit_log
 
 EDGES = np.linspace(-3, 5, 41)
 AT = float(EDGES[26])
@@ -116,11 +116,8 @@ def test_segments_with_few_positives_are_listed_without_numbers():
 
 
 def test_segments_with_few_positives_are_never_all_of_the_rest():
-    positives = {"high": (900, 100), "low": (300, 700), "middle": (600, 400), "few": (4, 0), "fewer": (4, 0)}
-    counts = pl.DataFrame([
-        {"model": "a", "segment": name, "threshold": 0.5, "tp": tp, "fn": fn, "fp": 20, "tn": 4980}
-        for name, (tp, fn) in positives.items()
-    ])  # fmt: skip
+    names, positives = ["high", "low", "middle", "few", "fewer"], [1000] * 3 + [4] * 2
+    counts = counts_at([900, 300, 600, 4, 4], 20, positives, 5000, model="a", segment=names)
     found = nf.rank_segments(counts, segments="segment", threshold=0.5, prevalence=0.02, metric="recall")
     (high,) = found.filter(segment="high").iter_rows(named=True)
     # All three differ; the rest without the other two would have 8 positives, all found.
@@ -154,10 +151,8 @@ def test_a_few_false_positives_more_are_no_finding():
     found = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
-        counts = pl.DataFrame({
-            "model": "a", "segment": range(400), "threshold": 0.5, "tp": rng.binomial(30, 0.8, 400),
-            "fp": rng.binomial(1000, 0.001, 400),
-        }).with_columns(fn=30 - pl.col("tp"), tn=1000 - pl.col("fp"))  # fmt: skip
+        tp, fp = rng.binomial(30, 0.8, 400), rng.binomial(1000, 0.001, 400)
+        counts = counts_at(tp, fp, 30, 1000, model="a", segment=range(400))
         assert counts["fp"].max() >= 5
         asked = {"threshold": 0.5, "metric": "precision", "prevalence": 0.02}
         found.append(nf.rank_segments(counts, segments="segment", **asked))
