@@ -1,6 +1,5 @@
 """The command line and its list of commands."""
 
-from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, cast
 
@@ -25,24 +24,15 @@ _COMMANDS = {
 }
 
 
-class _Imported(Mapping[str, click.Command]):
-    """The commands by name, imported at first use."""
-
-    def __getitem__(self, name: str) -> click.Command:
-        if name not in _COMMANDS:
-            raise KeyError(name)
-        module = name.replace("-", "_")
-        return cast("click.Command", getattr(import_module(f"nci_frames.commands.{module}"), module))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_COMMANDS)
-
-    def __len__(self) -> int:
-        return len(_COMMANDS)
-
-
 class _Listed(Commands):
     """The group of all commands."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import a command when it is first used; return None if there is none of that name."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module = cmd_name.replace("-", "_")
+        return cast("click.Command", getattr(import_module(f"nci_frames.commands.{module}"), module))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the purpose of each command, without importing it."""
@@ -52,7 +42,7 @@ class _Listed(Commands):
 
 @click.group(
     cls=_Listed,
-    commands=cast("Any", _Imported()),
+    commands=cast("Any", _COMMANDS),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
     epilog="Exit codes: 0 done, 1 a bug, 2 a wrong argument or setting, 3 bad data (unreadable source, wrong "
     "columns, invalid rows), 4 the output cannot be written, 5 conflict with another run, 10 a gate failed, "

@@ -29,7 +29,7 @@ QUESTIONS = (
 def test_every_setting_is_an_option_and_a_key(table):
     keys = json.loads(job_schema())["$defs"]["Report" if table is ReportOptions else "Segments"]
     for command in ("report", *(["demo"] if table is ReportOptions else [])):
-        options = {param.name: param for param in main.commands[command].params}
+        options = {param.name: param for param in main.get_command(None, command).params}
         for field in dataclasses.fields(table):
             if (command, field.name) == ("demo", "title"):
                 continue
