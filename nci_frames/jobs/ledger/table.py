@@ -57,7 +57,6 @@ _ONCE: dict[str, Any] = {
 
 #: Types that a Delta table stores unchanged; others are stored as whole numbers or strings.
 _KEPT = (pl.String, pl.Boolean, pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Date)
-_SIMPLE = (*_KEPT, pl.UInt8, pl.UInt16, pl.UInt32, pl.Time, pl.Null, pl.Float32, pl.Float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,12 +338,8 @@ def dtype_of(text: str) -> pl.DataType:
     >>> dtype_of(str(pl.Datetime("us", "UTC")))
     Datetime(time_unit='us', time_zone='UTC')
     """
-    simple = {str(dtype()): dtype() for dtype in _SIMPLE}
-    if text in simple:
-        return simple[text]
     name, _, rest = text.removesuffix(")").partition("(")
-    parts = [part.partition("=")[2].strip("'") for part in rest.split(", ")]
-    unit: Any = parts[0]
-    if name == "Duration":
-        return pl.Duration(unit)
-    return pl.Datetime(unit, None if parts[1] == "None" else parts[1])
+    options = dict(option.split("=") for option in rest.split(", ")) if rest else {}
+    kept = {option: value.strip("'") for option, value in options.items() if value != "None"}
+    dtype: pl.DataType = getattr(pl.datatypes, name)(**kept)
+    return dtype

@@ -1,7 +1,7 @@
 """Maintenance of a ledger without counting: retire sources, merge small files."""
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 from deltalake.exceptions import CommitFailedError
@@ -29,8 +29,7 @@ def retire(view: View, identities: Sequence[str], run: str) -> None:
     entries = [states[identity].retired(run) for identity in named if states[identity].active]
     if entries:
         parts = {"sources": entry_rows(entries, view.snapshot.version + 1)}
-        with _alone(view):
-            view.table.commit(view.snapshot, view.generation, parts, {"run": run})
+        _commit(view, parts, run)
 
 
 def _identity(view: View, states: Mapping[str, SourceState], given: str) -> str:
@@ -84,17 +83,15 @@ def _gather(view: View, parts: Mapping[str, pl.DataFrame]) -> int:
     """Replace the files of parts by rows, and shorten the log; return the number of files."""
     replaced = [name for part in parts for name in view.files(part)]
     if replaced:
-        with _alone(view):
-            view.table.commit(view.snapshot, view.generation, parts, {"run": "compact"}, replaced)
+        _commit(view, parts, "compact", replaced)
     view.table.checkpoint()
     return len(replaced)
 
 
-@contextlib.contextmanager
-def _alone(view: View) -> Iterator[None]:
-    """Convert a lost race into ConflictError."""
+def _commit(view: View, parts: Mapping[str, pl.DataFrame], run: str, replaced: Sequence[str] = ()) -> None:
+    """Commit rows once; a lost race is a ConflictError."""
     try:
-        yield
+        view.table.commit(view.snapshot, view.generation, parts, {"run": run}, replaced)
     except CommitFailedError as error:
         msg = "another writer of the ledger came first"
         raise ConflictError(msg, where=repr(view.table.storage.uri), hint="run it again") from error
