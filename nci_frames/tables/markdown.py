@@ -1,5 +1,6 @@
 """Frames -> Markdown tables where names are never markup."""
 
+import functools
 import re
 
 import polars as pl
@@ -10,23 +11,6 @@ _BY_BACKSLASH = "!#*.:@[]^_~"
 #: Characters written as references, which are always text: renderers pair backslashes and pipes differently,
 #: site generators interpret braces before Markdown, and GitHub reads formulas between dollars.
 _BY_REFERENCE = "&<>|\\`{}$"
-
-
-class _Escapes(dict[int, str]):
-    """Escaped form of each character, computed at its first use."""
-
-    def __missing__(self, code: int) -> str:
-        letter = chr(code)
-        if letter in _BY_BACKSLASH:
-            self[code] = f"\\{letter}"
-        elif letter in _BY_REFERENCE or (letter.isspace() and letter != " "):
-            self[code] = f"&#{code};"
-        else:
-            self[code] = printable(letter)
-        return self[code]
-
-
-_ESCAPES = _Escapes()
 _ENDS = re.compile("^ +| +$")
 
 
@@ -36,9 +20,18 @@ def literal(text: str) -> str:
     >>> literal("random_forest"), literal("<b>|[x](y)")
     ('random\\_forest', '&#60;b&#62;&#124;\\[x\\](y)')
     """
-    escaped = text.translate(_ESCAPES)
+    escaped = "".join(map(_escaped, text))
     # Plain blanks at the ends of a cell would be stripped.
     return _ENDS.sub(lambda blanks: "&#32;" * len(blanks[0]), escaped)
+
+
+@functools.cache
+def _escaped(letter: str) -> str:
+    if letter in _BY_BACKSLASH:
+        return f"\\{letter}"
+    if letter in _BY_REFERENCE or (letter.isspace() and letter != " "):
+        return f"&#{ord(letter)};"
+    return printable(letter)
 
 
 def markdown_table(frame: pl.DataFrame) -> str:
