@@ -132,7 +132,8 @@ NAMES: dict[str, Any] = {
 def pages_of_help(group: click.Group = command, name: str = "nci-frames") -> Iterator[str]:
     """Name the help of every command."""
     yield f"{name} --help"
-    for word, inner in sorted(group.commands.items()):
+    for word in sorted(group.commands):
+        inner = group.get_command(click.Context(group), word)
         if isinstance(inner, click.Group):
             yield from pages_of_help(inner, f"{name} {word}")
         else:

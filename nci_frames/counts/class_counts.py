@@ -6,11 +6,10 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Option, listed
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats
 from nci_frames.counts.pooling import pool_counts, together
 from nci_frames.counts.sums import check_sums
 from nci_frames.schemas import CLASS_COUNTS, CLASS_PRIORS, COUNTS, TRUE_CLASS, WEIGHT, checked, collect
@@ -108,7 +107,7 @@ def every_pair(table: pl.DataFrame, more: pl.Series | None = None) -> pl.DataFra
 
 
 def read_priors(
-    priors: Any, classes: pl.Series, *, observed: Floats | None, needed: NDArray[np.bool_] | None = None
+    priors: Any, classes: pl.Series, *, observed: Floats | None, needed: Flags | None = None
 ) -> dict[str, Floats]:
     """Return the shares of the classes in each scenario.
 

@@ -7,18 +7,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Rows
 from nci_frames.counts.sums import check_sums
 from nci_frames.schemas import group_starts, runs_together
-
-Cells = NDArray[np.int64] | Floats
-Places = NDArray[np.int64]
 
 #: Approximate number of rows added at a time.
 _ROWS_AT_A_TIME = 1 << 18
 
 
-def add_exact(frame: pl.DataFrame, first: Places, keys: list[str], members: list[str]) -> pl.DataFrame:
+def add_exact(frame: pl.DataFrame, first: Rows, keys: list[str], members: list[str]) -> pl.DataFrame:
     """Sum exact counts over *members*: split them into increments per score, merge and accumulate these.
 
     Parameters
@@ -53,13 +50,13 @@ def add_exact(frame: pl.DataFrame, first: Places, keys: list[str], members: list
     return pl.concat(added).with_columns(resolution=pl.lit("exact"))
 
 
-def _added(frame: pl.DataFrame, first: Places, begins: Places) -> tuple[Places, dict[str, Cells]]:
+def _added(frame: pl.DataFrame, first: Rows, begins: Rows) -> tuple[Rows, dict[str, NDArray[Any]]]:
     """Return the group number of each distinct score of some groups, and the sums there.
 
     *first* are the first rows of members, *begins* the first members of groups.
     """
     together = merged(frame["threshold"].to_numpy(), first, begins)
-    columns: dict[str, Cells] = {"threshold": together.threshold}
+    columns: dict[str, NDArray[Any]] = {"threshold": together.threshold}
     for hit, missed in (("tp", "fn"), ("fp", "tn")):
         columns[hit] = together.sums(frame[hit].to_numpy())
         columns[missed] = columns[hit][together.lowest][together.group] - columns[hit]
@@ -72,12 +69,12 @@ class Merged:
 
     threshold: Floats
     #: Group number of each threshold, and first threshold of each group.
-    group: Places
-    lowest: Places
+    group: Rows
+    lowest: Rows
     #: First row of each member; order of the rows by group and threshold; first of these at each threshold.
-    first: Places
-    order: Places
-    steps: Places
+    first: Rows
+    order: Rows
+    steps: Rows
 
     def sums(self, reached: NDArray[Any]) -> NDArray[Any]:
         """Return, at each threshold of each group, the sum over the members of what reaches it.
@@ -94,7 +91,7 @@ class Merged:
         return np.concatenate([part[::-1].cumsum()[::-1] for part in parts])
 
 
-def rows_of_thresholds(reached: NDArray[Any], first: Places) -> NDArray[Any]:
+def rows_of_thresholds(reached: NDArray[Any], first: Rows) -> NDArray[Any]:
     """Return the increments of members that begin at *first*: the rows that reach no higher threshold.
 
     *reached* is how many rows reach each threshold; the thresholds of a member ascend.
@@ -105,7 +102,7 @@ def rows_of_thresholds(reached: NDArray[Any], first: Places) -> NDArray[Any]:
     return np.asarray(reached - above)
 
 
-def merged(threshold: Floats, first: Places, begins: Places) -> Merged:
+def merged(threshold: Floats, first: Rows, begins: Rows) -> Merged:
     """Merge the thresholds of the members of each group; for *first* and *begins* see ``_added``."""
     group_of = np.repeat(np.arange(len(begins)), np.diff(first[begins], append=len(threshold)))
     # Members are added in their order, so that sums of weights are bit for bit the same in every run.

@@ -19,9 +19,8 @@ from collections.abc import Collection
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats, Rows
 
 
 def one_score(columns: Collection[str]) -> pl.Expr:
@@ -61,7 +60,7 @@ def in_precision_of(scores: Floats, thresholds: Floats) -> Floats:
         return thresholds if np.array_equal(scores.round(7), scores, equal_nan=True) else rounded
 
 
-def runs_with_every_score(counts: pl.DataFrame, first: NDArray[np.int64]) -> NDArray[np.bool_]:
+def runs_with_every_score(counts: pl.DataFrame, first: Rows) -> Flags:
     """Return whether each run of sorted counts has a row for every distinct score.
 
     This is so if no other score lies between any threshold and the next, and none below the lowest.

@@ -13,13 +13,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Rows
 from nci_frames.counts.exact_sums import Merged, merged
 from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.counts.sums import check_sums
 from nci_frames.schemas import CELLS, COUNTS, WEIGHT, group_starts, has_strata, in_runs
 
-Rows = NDArray[np.int64]
 #: Extended precision, so that sums of weights are correct up to their final rounding.
 Wide = NDArray[np.longdouble]
 
@@ -149,10 +148,8 @@ class Strata:
         return summed
 
     def _resolution(self) -> pl.Series:
-        steps, words = (
-            self.together.steps,
-            self.counts["resolution"].gather(self.together.order).rename("word"),
-        )
+        steps = self.together.steps
+        words = self.counts["resolution"].gather(self.together.order).rename("word")
         number = np.repeat(np.arange(len(steps)), np.diff(steps, append=len(words)))
         by_threshold = pl.DataFrame({"number": number, "word": words}).group_by("number")
         return by_threshold.agg(pl.col("word").max()).sort("number")["word"]  # "grid" > "exact"

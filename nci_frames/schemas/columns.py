@@ -62,11 +62,7 @@ UNIT = Column(
 
 MODEL = text("model", "name of the model", "unnamed model")
 THRESHOLD = number("threshold", "a row is a positive decision if score >= threshold, as given")
-POINT = number(
-    "threshold",
-    "a row is a positive decision if score >= threshold, as given",
-    "interpolated or unattained point",
-)
+POINT = replace(THRESHOLD, null="interpolated or unattained point")
 PREVALENCE = share("prevalence", "P(y=1) of the value, in [0, 1]", "the value does not depend on it")
 BETA = number(
     "beta", "weight of recall against precision, in [0, inf]", "the value does not depend on it", minimum=0

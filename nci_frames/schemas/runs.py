@@ -5,12 +5,12 @@ from collections.abc import Callable
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from nci_frames.base.typing import Flags, Rows
 from nci_frames.schemas.untouched import as_arrow
 
 
-def group_starts(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
+def group_starts(frame: pl.DataFrame, keys: list[str]) -> Rows:
     """Return the first row of every run of rows with the same keys; null equals null."""
     starts = np.zeros(len(frame), np.bool_)
     starts[:1] = True
@@ -19,7 +19,7 @@ def group_starts(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
     return np.flatnonzero(starts).astype(np.int64)
 
 
-def is_sorted(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) -> bool:
+def is_sorted(frame: pl.DataFrame, keys: list[str], first: Rows) -> bool:
     """Return whether every group is one run of rows with ascending thresholds."""
     ascending = np.zeros(max(len(frame) - 1, 0), np.bool_)
     _note_beside_row_before(frame["threshold"], _above, ascending)
@@ -28,7 +28,7 @@ def is_sorted(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) ->
 
 
 def _note_beside_row_before(
-    column: pl.Series, compare: Callable[[pl.Series, pl.Series], NDArray[np.bool_]], found: NDArray[np.bool_]
+    column: pl.Series, compare: Callable[[pl.Series, pl.Series], Flags], found: Flags
 ) -> None:
     """Set *found* for each row but the first where *compare* holds with the previous row.
 
@@ -43,11 +43,11 @@ def _note_beside_row_before(
     found[between - 1] |= compare(column[between], column[between - 1])
 
 
-def _differ(values: pl.Series, before: pl.Series) -> NDArray[np.bool_]:
+def _differ(values: pl.Series, before: pl.Series) -> Flags:
     return values.ne_missing(before).to_numpy()
 
 
-def _above(values: pl.Series, before: pl.Series) -> NDArray[np.bool_]:
+def _above(values: pl.Series, before: pl.Series) -> Flags:
     # Nulls of points that were not attained become NaN, for which the comparison is false.
     return np.asarray(values.to_numpy() > before.to_numpy())
 
@@ -62,7 +62,7 @@ def _is_one_text(chunk: pl.Series) -> bool:
     return np.array_equal(views[2:], views[:-2])
 
 
-def in_runs(frame: pl.DataFrame, member: list[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+def in_runs(frame: pl.DataFrame, member: list[str]) -> tuple[pl.DataFrame, Rows]:
     """Return a frame sorted by *member* and threshold, and the first row of each member."""
     first = group_starts(frame, member)
     heads = frame[first].select(member)
@@ -72,7 +72,7 @@ def in_runs(frame: pl.DataFrame, member: list[str]) -> tuple[pl.DataFrame, NDArr
     return frame, first
 
 
-def is_distinct(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) -> bool:
+def is_distinct(frame: pl.DataFrame, keys: list[str], first: Rows) -> bool:
     """Return whether no two of the rows *first* have the same keys."""
     # Column by column, since a gather on the frame would rechunk every column first.
     return bool(pl.DataFrame([frame[key].gather(first) for key in keys]).is_unique().all())
@@ -88,7 +88,7 @@ def rows_where(frame: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
     return frame[rows]
 
 
-def runs_together(first: NDArray[np.int64], rows: int) -> list[slice]:
+def runs_together(first: Rows, rows: int) -> list[slice]:
     """Group whole runs into slices of about *rows* rows; *first* are the first rows of the runs.
 
     >>> runs_together(np.array([0, 4, 8, 30, 33]), 10)
@@ -98,6 +98,6 @@ def runs_together(first: NDArray[np.int64], rows: int) -> list[slice]:
     return [slice(begin, end) for begin, end in itertools.pairwise([*begins, len(first)])]
 
 
-def rows_of_runs(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def rows_of_runs(starts: Rows, sizes: Rows) -> Rows:
     """Return the row numbers of runs, given their first rows and sizes."""
     return np.asarray(np.arange(sizes.sum()) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes))
