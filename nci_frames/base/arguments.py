@@ -40,9 +40,9 @@ def check_budget(alerts: float, volume: float) -> None:
         raise ParameterError(msg, found=f"{Option('alerts', alerts)} and {Option('volume', volume)}")
 
 
-def check_level(level: object) -> None:
+def check_level(level: float) -> None:
     """Raise ParameterError unless *level* is a confidence level."""
-    if not (isinstance(level, numbers.Real) and 0 < float(level) < 1):
+    if not 0 < level < 1:
         raise ParameterError.out_of_range("level", level, "between 0 and 1, both excluded")
 
 

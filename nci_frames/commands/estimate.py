@@ -29,14 +29,12 @@ def estimate(
     Example:
       nci-frames estimate labelled/ traffic/ --segments country
     """
-    from nci_frames.base.arguments import check_level
     from nci_frames.counting.count import count_confusion, count_scores
     from nci_frames.counting.logs.scan import scan_predictions
     from nci_frames.counting.thresholds.grids import named_thresholds
     from nci_frames.evaluation.prevalence.estimate_prevalence import estimate_prevalence
 
     grid = named_thresholds(thresholds)
-    check_level(level)
     known = scan_predictions(reference, **columns)
     unknown = scan_predictions(traffic, **columns | {"label": None, "positive": None})
     found = estimate_prevalence(

@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option, listed, quantity
 from nci_frames.base.normal import normal_quantile, two_sided_p_values
@@ -227,7 +226,6 @@ def compare_auc(
     >>> nf.compare_auc(scan).select(pl.col("auc_a", "auc_b", "difference", "p_value").round(4)).row(0)
     (0.8889, 0.6667, 0.2222, 0.3711)
     """
-    check_level(level)
     scan = _scan_of_units(predictions, "DeLong's test does")
     kept = kept_keys(scan.keys, by)
     paired_by = [*(key for key in scan.keys if key not in kept), "unit"]

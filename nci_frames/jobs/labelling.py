@@ -6,7 +6,6 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.files import file_kind
 from nci_frames.counting.drawing.draw_labels import draw_labels
@@ -200,7 +199,6 @@ def expected_half_widths(
     >>> found.select("labels", pl.col("value", "half_width").round(3)).rows()
     [(1000, 0.138, 0.082), (1000, 0.138, 0.313), (2000, 0.138, 0.055)]
     """
-    check_level(level)
     asked = Asked(metric, threshold, alerts, beta, pilot, prevalence, compare, model, units)
     counted = asked.counted(scored, budget)
     return asked.plan(counted, budget).expected(asked.plan(counted, 2 * budget), level)
@@ -210,7 +208,6 @@ def planned_files(
     scored: pl.LazyFrame, out: Path, *, budget: int, level: float, **options: Any
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Plan which rows to label, write the plan, and return it with the expected half-widths."""
-    check_level(level)
     file_kind(out, _KINDS, what="plan")
     asked = Asked(**options)
     counted = asked.counted(scored, budget)

@@ -18,6 +18,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 import numpy as np
 import polars as pl
 
+from nci_frames.base.arguments import check_level, check_seed
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.forks import refuse_after_fork
@@ -32,9 +33,12 @@ R = TypeVar("R")
 
 _MAKERS = {frame.name: frame.maker for frame in FRAMES}
 
+#: Arguments that have one range in every function.
+_RANGES: dict[str, Callable[[Any], None]] = {"level": check_level, "seed": check_seed}
+
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Check the arguments of each call of *function* against its annotations.
+    """Check the arguments of each call of *function* against its annotations, and the range of some.
 
     NumPy numbers are accepted and passed on as Python numbers. A list may also be a tuple, an array or a
     Series. True is not a number. ``documented`` fills in the shared parts of the docstring.
@@ -52,7 +56,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     Raises
     ------
     ParameterError
-        In a call, if an argument has the wrong type, or the process was forked after Polars had run.
+        In a call, if an argument has the wrong type, *level* or *seed* is out of its range, or the process
+        was forked after Polars had run.
     SchemaError
         In a call, if an argument that must be a frame is not one.
     """
@@ -70,6 +75,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             for item in value if parameter.kind is parameter.VAR_POSITIONAL else (value,):
                 if not _fits(item, parameter.annotation):
                     raise _refusal(name, parameter.annotation, item)
+            if name in _RANGES:
+                _RANGES[name](_plain(value))
         with within():
             return function(*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})  # type: ignore[arg-type]
 

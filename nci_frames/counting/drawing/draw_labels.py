@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from nci_frames.base.arguments import check_seed
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Option, listed
 from nci_frames.counting.drawing.draw import Draw
@@ -97,7 +96,6 @@ def draw_labels(
     >>> drawn.columns, len(drawn), drawn.filter(pl.col("score") >= 0.95)["weight"].unique().to_list()
     (['model', 'score', 'id', 'stratum', 'weight'], 100, [1.0])
     """
-    check_seed(seed)
     strata = _checked_plan(collect(plan, LABEL_PLAN))
     scan = scan_of_rows(log)
     if scan.source.elsewhere is not None:

@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Field, Prevalences
 from nci_frames.counts.pooling import pooled_counts
@@ -120,7 +119,6 @@ def compute_areas(
     """
     if fpr_range is not None and not 0 <= fpr_range[0] < fpr_range[1] <= 1:
         raise ParameterError.out_of_range("fpr_range", fpr_range, "(low, high) with 0 <= low < high <= 1")
-    check_level(level)
     areas = asked_areas(metrics, method)
     areas += [] if fpr_range is None else [partial_area(fpr_range)]
     if interval is not None:

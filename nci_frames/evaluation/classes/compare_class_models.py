@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.counts.class_counts import Priors
 from nci_frames.evaluation.classes.class_log import ClassLog, why_not
@@ -87,7 +86,6 @@ def compare_class_models(
     >>> found.select("model_a", "model_b", pl.col("difference").round(3)).row(0)
     ('good', 'poor', 0.1)
     """
-    check_level(level)
     known = metric_of_all(metric)
     logs, asked = read_mixes(class_counts, priors, [known], beta=beta, cost=cost)
     if logs.buckets is None:

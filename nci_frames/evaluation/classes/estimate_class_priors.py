@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.normal import normal_quantile
@@ -95,7 +94,6 @@ def estimate_class_priors(
     >>> found.select("class", pl.col("prior", "lower", "upper").round(3)).rows()
     [('cat', 0.3, 0.271, 0.329), ('dog', 0.7, 0.671, 0.729)]
     """
-    check_level(level)
     labelled, field = collected(reference), collect_class_counts(traffic)
     for frame in (labelled, field):
         if not frame.schema["rows"].is_integer() or "weight" in frame.columns or "scenario" in frame.columns:

@@ -5,7 +5,7 @@ from typing import Literal, cast
 
 import polars as pl
 
-from nci_frames.base.arguments import beta_value, check_level, number_list
+from nci_frames.base.arguments import beta_value, number_list
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 from nci_frames.evaluation.planning.assurance import Promise, assured_rows, half_width_at
@@ -153,7 +153,6 @@ def required_samples(
     >>> two.select("positives", "negatives", pl.col("discordant_positives", "power").round(2)).row(0)
     (153, 0, 30.09, 0.8)
     """
-    check_level(level)
     weight_of_recall = beta_value(beta)
     if compare is not None:
         if any(goal is not None for goal in (half_width, delta, precision_half_width)):

@@ -6,7 +6,6 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.normal import normal_quantile
 from nci_frames.counts.pooling import pooled_counts
@@ -108,7 +107,6 @@ def estimate_prevalence(
     >>> found.select(pl.col("prevalence", "lower", "upper").round(3)).row(0)
     (0.2, 0.169, 0.236)
     """
-    check_level(level)
     field, labelled = (_weighing(whole_counts(given)) for given in (scores_as_counts(traffic), reference))
     keys = _keys(field)
     kept = keys if by is None else [by] if isinstance(by, str) else list(dict.fromkeys(by))

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import check_level
 from nci_frames.base.typing import Field, Floats, Places, Prevalences
 from nci_frames.evaluation.arrays.score_bins import Scores, thresholds_of
 from nci_frames.evaluation.probabilities.adjust import Logged
@@ -81,7 +80,6 @@ def calibration_curve(
     >>> curve.select("score_lower", "score_upper", "predicted", "observed", "share").rows()
     [(0.1, 0.1, 0.1, 0.0, 0.25), (0.35, 0.4, 0.375, 0.5, 0.5), (0.8, 0.8, 0.8, 1.0, 0.25)]
     """
-    check_level(level)
     if bins is not None:
         check_bins(bins)
 

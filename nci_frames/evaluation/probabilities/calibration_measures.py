@@ -6,7 +6,6 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import check_level
 from nci_frames.base.typing import Field, Flags, Floats, Prevalences
 from nci_frames.evaluation.arrays.score_bins import Scores
 from nci_frames.evaluation.probabilities.adjust import Logged
@@ -107,7 +106,6 @@ def calibration_measures(
     """
     from scipy.special import stdtrit  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
 
-    check_level(level)
     check_bins(bins)
     own = isinstance(prevalence, str)
 

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import check_level, prevalence_values
+from nci_frames.base.arguments import prevalence_values
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats, Frame, Prevalences
 from nci_frames.evaluation.rates.intervals import require_row_counts
@@ -82,7 +82,6 @@ def predictive_value_interval(
     >>> found.filter(metric="precision").select(pl.col("value", "lower", "upper").round(4)).row(0)
     (0.3752, 0.2422, 0.5297)
     """
-    check_level(level)
     frame = collect(rates, RATES)
     if not of_strata(frame):
         require_row_counts(frame)

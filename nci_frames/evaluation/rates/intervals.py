@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
@@ -45,13 +44,7 @@ def rate_interval(method: AccuracyMethod, hits: pl.Expr, trials: pl.Expr, *, lev
         Whole numbers, hits <= trials.
     level
         Confidence of the interval, in (0, 1).
-
-    Raises
-    ------
-    ParameterError
-        If the level is outside (0, 1).
     """
-    check_level(level)
     hits, trials = hits.cast(pl.Float64), trials.cast(pl.Float64)
     return _known(_INTERVALS[method](hits, trials, level), trials)
 

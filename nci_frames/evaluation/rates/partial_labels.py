@@ -8,7 +8,6 @@ from typing import Self
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import quantity
 from nci_frames.base.normal import normal_quantile, two_sided_p_values
@@ -113,7 +112,6 @@ def correct_partial_labels(
     >>> nf.correct_partial_labels(labelled, scored).select(pl.col("tpr", "fn", "fpr").round(3)).row(0)
     (0.55, 98.0, 0.008)
     """
-    check_level(level)
     frame = whole_counts(counts)
     if shares is not None and has_strata(frame):
         msg = "the weights of labelled rows already say what each of them stands for"

@@ -5,7 +5,6 @@ from typing import Literal
 
 import polars as pl
 
-from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.arrays.buckets import bucket_counts
@@ -140,7 +139,6 @@ def compute_rates(
     older = [name for name in _OF_OLDER_RATES if name in frame.columns]
     # Do not copy the frame needlessly: its groups are cached by frame.
     frame = frame.drop(older) if older else frame
-    check_level(level)
     if interval is not None and half_width is not None:
         msg = "interval and half_width cannot be combined"
         raise ParameterError(msg, found=f"{interval!r} and {half_width!r}", hint="pass only one of them")

@@ -6,7 +6,7 @@ from typing import Literal
 
 import polars as pl
 
-from nci_frames.base.arguments import check_level, check_repeats, check_seed
+from nci_frames.base.arguments import check_repeats
 from nci_frames.base.typing import Betas, Field, Metrics, Prevalences
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.metrics import asked_metric, better_sign
@@ -52,7 +52,7 @@ class Resampling:
     Raises
     ------
     ParameterError
-        If there are fewer repeats than *least_repeats*, or the seed or level is out of range.
+        If there are fewer repeats than *least_repeats*.
     """
 
     #: None draws rows, class by class; a key such as ``bucket`` draws whole values of it.
@@ -66,9 +66,7 @@ class Resampling:
     least_repeats: InitVar[int] = 2
 
     def __post_init__(self, least_repeats: int) -> None:
-        check_level(self.level)
         check_repeats(self.repeats, least_repeats)
-        check_seed(self.seed)
 
     @property
     def tails(self) -> list[float]:

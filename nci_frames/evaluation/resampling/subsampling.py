@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import check_repeats, check_seed
+from nci_frames.base.arguments import check_repeats
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.base.typing import Floats, Rows
@@ -89,7 +89,6 @@ def subsample_study(
     if not 0 < prevalence < 1:
         raise ParameterError.out_of_range("prevalence", prevalence, "between 0 and 1, both excluded")
     check_repeats(repeats, 1)
-    check_seed(seed)
     frame = whole_counts(counts)
     # The rows of a group descend by threshold, as its histogram does.
     tables = (_study(each, prevalence, repeats, seed).reverse() for each in strata_counts(frame))

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
 from nci_frames.schemas import MEAN_RANKS, RANKING, checked, collect
@@ -69,7 +68,6 @@ def compare_data_sets(ranking: Frame, /, *, over: str, level: float = 0.95) -> p
     >>> found.select("model", "mean_rank", pl.col("p_value", "critical_difference").round(4)).rows()
     [('a', 1.0, 0.0833, 1.1316), ('b', 2.0, 0.0833, 1.1316)]
     """
-    check_level(level)
     frame = collect(ranking, RANKING)
     RANKING.need_keys(frame, [over], "over")
     ranks = _mean_of_ties(frame, over)

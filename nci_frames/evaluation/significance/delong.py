@@ -5,7 +5,6 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import check_level
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats, Frame
 from nci_frames.evaluation.areas.roc import newcombe_variance, score_bounds, with_unseen
@@ -91,7 +90,6 @@ def auc_interval(counts: Frame, /, *, method: Method = "score", level: float = 0
     (0.75, 0.078, 0.571, 0.866)
     (0.75, 0.081, 0.518, 0.878)
     """
-    check_level(level)
     frame = whole_counts(counts)
     if frame.is_empty():
         keys = [key for key in COUNTS.keys(frame.columns) if key != WEIGHT]

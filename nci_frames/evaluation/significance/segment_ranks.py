@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.arguments import check_level, check_whole, prevalence_values
+from nci_frames.base.arguments import check_whole, prevalence_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.counts.pooling import add_cells, alike_counts, pooled_counts
@@ -155,7 +155,6 @@ def rank_segments(
     >>> ranks.select("country", "distinguishable", parts).head(2).rows()
     [('dk', True, 0.05, -0.35), ('at', False, -0.44, 0.0)]
     """
-    check_level(level)
     check_whole("min_positives", min_positives, 1)
     called = called_metric(metric)
     sign = better_sign(called.metric)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.counts.pooling import alike_counts, pooled_counts
@@ -101,7 +100,6 @@ def check_projection(
     >>> found.select("class", pl.col("effect", "adjusted").round(4), "distinguishable").rows()
     [('negative', 0.03, 0.0, True), ('positive', 0.05, 0.4745, False)]
     """
-    check_level(level)
     return corrected_shifts(shift_tests(counts, over=over, units=units), level=level)
 
 
