@@ -200,6 +200,7 @@ def sources() -> Iterator[None]:
             LOG.with_columns(pl.col("score").cast(pl.String)).write_parquet("drift/b.parquet")
             for name, labels in (("words", ["bad", "ok"] * 6), ("three", [0, 1, 2] * 4)):
                 LOG.with_columns(label=pl.Series(labels)).write_parquet(f"{name}.parquet")
+            LOG.with_columns(pl.col("model").replace("forest", None)).write_parquet("unnamed.parquet")
             LOG.rename({"score": "decision"}).write_parquet("decided.parquet")
             bad = pl.Series([0.5, None, float("nan"), *LOG["score"][3:]], strict=False)
             LOG.with_columns(score=bad, label=pl.Series([None, *LOG["label"][1:]])).write_parquet(
@@ -210,6 +211,7 @@ def sources() -> Iterator[None]:
             Path("dated.toml").write_text(job)
             fields = {"lots": "country,prevalence\nat,lots\n", "empty-cell": "country,prevalence\nat,\n"}
             fields |= {"eta": "country,eta\nat,0.1\n", "bare": "prevalence\n0.1\n"}
+            fields |= {"bounds": 'class,prior,lower,upper\n0,0.2,"0,1","0,9"\n1,0.3,0,1\n2,0.5,0,1\n'}
             for name, text in (fields | {"one": "country,prevalence\nat,0.1\n"}).items():
                 Path(f"{name}.csv").write_text(text)
             yield

@@ -134,16 +134,6 @@ def test_long_names_that_begin_alike_are_told_apart_at_80_columns():
         assert joined.replace(" ", "").count(name.replace(" ", "")) == 5
 
 
-def test_a_folder_with_files_of_others_is_refused_before_anything_is_counted(log, tmp_path):
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "notes.txt").write_text("mine")
-    done = ended(4, "report", str(log), "--out", str(out), "-p", "0.1")
-    assert "holds files that no earlier run wrote" in done.output
-    assert "counted" not in done.output
-    assert (out / "notes.txt").read_text() == "mine"
-
-
 @pytest.mark.parametrize("source", ["log.parquet", ".", "*.parquet", "**/*.parquet"])
 def test_a_report_is_not_written_over_its_log(log, source):
     before = log.read_bytes()
@@ -247,10 +237,3 @@ def test_no_name_and_no_path_can_steer_the_terminal(tmp_path):
     failed = ended(3, "report", tmp_path / "log.parquet", "--score", evil, "--out", tmp_path / "out")
     for output in (done.output, failed.output):
         assert not {letter for letter in output if not letter.isprintable()} - {"\n"}
-
-
-@pytest.mark.thorough
-def test_a_log_with_a_model_without_a_name_is_bad_data(log, tmp_path):
-    unnamed = pl.when(pl.col("model") != "forest").then("model").alias("model")
-    pl.read_parquet(log).with_columns(unnamed).write_parquet(log)
-    assert "a model has no name" in ended(3, "report", log, "--out", tmp_path / "out", *QUICK).output

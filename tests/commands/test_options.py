@@ -110,30 +110,3 @@ def test_a_report_is_asked_by_a_job_file(tmp_path):
     assert {row["model"] for row in told["answer"]} == {"other"}
     assert {row["segment"]["country"] for row in told["segments"]} == {"at", "de"}
     assert {file.name for file in out.iterdir()} == {"manifest.json", "report.json"}
-
-
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ("alerts = 5000\nvolume = 100", "an alert budget is 0 <= alerts <= volume"),
-        ("alerts = 5000", "an alert budget needs both"),
-        ('metric = "roc_auc"\nalerts = 5\nvolume = 100', "has no threshold"),
-        ('metric = "recall"\ncost = [5, 1]', "either a metric or a cost"),
-        ("confidence = 0.9", "only a budget of alerts"),
-        ('metric = "no such"', "unknown metric"),
-        ('prevalence = "1e-4:0.5:log:10001"', "at most 10,000 prevalences"),
-    ],
-)
-def test_what_does_not_go_together_is_told_before_a_log_is_looked_for(tmp_path, asked, said):
-    options = []
-    for name, value in tomllib.loads(asked).items():
-        options += [f"--{name}", ":".join(map(str, value)) if isinstance(value, list) else str(value)]
-    job = small_job(tmp_path, text=SMALL.replace("prevalence = [0.01, 0.1]\n", "") + asked)
-    demo = ["demo", "--out", tmp_path / "demo", *options]
-    for command in (["report", tmp_path / "none.parquet", *options], ["run", job], demo):
-        assert said in ended(2, *command).output.replace("\n", " ")
-
-
-def test_metrics_of_two_logs_are_known_before_these_are_looked_for(tmp_path):
-    logs = [tmp_path / name for name in ("before.parquet", "after.parquet")]
-    assert "unknown metric 'no such'" in ended(2, "compare", *logs, "--metric", "no such").output

@@ -70,13 +70,6 @@ def test_weights_that_are_none_are_found_wherever_they_stand(thresholds: Any, wi
                 assert_frame_equal(nf.count_confusion(scan(log, "drop"), thresholds=thresholds), expected)
 
 
-def test_zero_and_negative_zero_are_one_weight() -> None:
-    log = weighted_log(4, weights=(0.0, 1.0))
-    signed = log.with_columns(weight=pl.when(pl.col("weight") == 0, "label").then(-0.0).otherwise("weight"))
-    assert np.signbit(signed["weight"].to_numpy()).any()
-    assert_frame_equal(*(nf.count_confusion(each, thresholds=[0.5]) for each in (log, signed)))
-
-
 @given(seed=st.integers(0, 10**6), exact=st.booleans())
 def test_sums_and_rates_are_those_of_the_rows(seed: int, exact: bool) -> None:
     log = weighted_log(seed)
@@ -112,20 +105,6 @@ def test_areas_are_those_of_the_rows(seed: int) -> None:
             expected = average_precision_score(label, score, sample_weight=moved)
         assert row["value"] == pytest.approx(expected, rel=1e-12)
         assert row["lower"] == row["value"] == row["upper"]
-
-
-def test_rows_without_a_valid_weight_are_not_counted() -> None:
-    log = weighted_log(4, rows=20)
-    for bad in (None, float("nan"), float("inf"), -1.0):
-        spoilt = pl.concat([log, log[:1].with_columns(weight=pl.lit(bad, pl.Float64))])
-        with pytest.raises(nf.InvalidRowsError, match="weight is not a finite number"):
-            nf.count_confusion(spoilt, thresholds="exact")
-        with pytest.warns(nf.InvalidRowsWarning):
-            found = nf.count_confusion(
-                nf.scan_predictions(spoilt, weight="weight", segments="country", on_invalid="drop"),
-                thresholds="exact",
-            )
-        assert_frame_equal(found, nf.count_confusion(log, thresholds="exact"))
 
 
 @pytest.mark.parametrize("weights", [[-0.0, 0.0], [0.0, -0.0]])

@@ -1,7 +1,7 @@
 """Parquet files with changed bytes: counted right, refused, or counted wrong."""
 
 import random
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -69,10 +69,10 @@ def mutated(whole: bytes, draw: random.Random) -> tuple[str, bytes]:
     return f"{kind} at {place:,} of {len(whole):,}", bytes(data)
 
 
-def _case(seed: int, number: int, protection: str) -> Case:
+def _case(seed: int, number: int, *, checksums: bool) -> Case:
     draw = random.Random(f"{seed} file {number}")
     version, compression = draw.choice(["1.0", "2.0"]), draw.choice(["none", "snappy", "zstd"])
-    whole = written(protection == "checksums", version, compression, draw.random() < 0.5)
+    whole = written(checksums, version, compression, draw.random() < 0.5)
     told, damaged = mutated(whole, draw)
 
     def run(folder: Path) -> str | None:
@@ -94,12 +94,12 @@ def _case(seed: int, number: int, protection: str) -> Case:
     return Case(f"pages {version}, {compression}: {told}", run)
 
 
-def _campaign(protection: str, size: int, few: int, silent: str = "") -> Campaign:
-    def case(seed: int, number: int) -> Case:
-        return _case(seed, number, protection)
-
-    return Campaign(f"mutated files, {protection}", size, few, case, memory=8 << 30, silent=silent)
-
-
-PLAIN = _campaign("no checksums", 1_000, 30, "a page without a checksum is a page with other values")
-CHECKSUMS = _campaign("checksums", 1_000, 40)
+PLAIN = Campaign(
+    "mutated files, no checksums",
+    1_000,
+    30,
+    partial(_case, checksums=False),
+    memory=8 << 30,
+    silent="a page without a checksum is a page with other values",
+)
+CHECKSUMS = Campaign("mutated files, checksums", 1_000, 40, partial(_case, checksums=True), memory=8 << 30)

@@ -66,15 +66,6 @@ def test_the_command_writes_what_python_says(tmp_path):
     }  # fmt: skip
 
 
-def test_a_bound_of_a_file_that_is_no_number_is_refused(tmp_path):
-    rows = [(one, share, "0,1", "0,9") for one, share in FIELD.items()]
-    mix = pl.DataFrame(rows, schema=["class", "prior", "lower", "upper"], orient="row")
-    mix.write_csv(tmp_path / "mix.csv", separator=",")
-    log().write_parquet(tmp_path / "log.parquet")
-    done = ended(2, "report", tmp_path / "log.parquet", *OF_MODELS, "--priors", tmp_path / "mix.csv")
-    assert "the file of priors has a lower that is no number" in done.output
-
-
 @pytest.mark.thorough
 def test_a_file_has_several_mixes_and_costs_have_classes_of_the_labels(tmp_path):
     mixes = [("day", one, share) for one, share in FIELD.items()] + [("night", one, 1 / 3) for one in FIELD]

@@ -61,17 +61,6 @@ def test_names_that_only_frames_of_classes_or_plans_need_are_free_for_two_classe
     assert pooled.equals(nf.count_confusion(log.drop("day"), thresholds="exact"))
 
 
-@pytest.mark.parametrize("name", ["rows", "scenario", "prior", "class", "score", "metric"])
-def test_names_that_frames_of_classes_need_are_no_keys_of_theirs(name):
-    log = pl.DataFrame({"model": "a", "label": ["x", "y"], "decision": ["x", "x"], name: ["k", "k"]})
-    with pytest.raises(nf.ParameterError, match=f"{name!r} has a name that the tables need"):
-        nf.scan_classes(log, segments=name)
-    counts = pl.DataFrame({"model": "a", "label": ["x"], "decision": ["x"], "rows": [3]})
-    if name not in ("rows", "scenario"):
-        with pytest.raises(nf.SchemaError, match=f"key {name!r} has a name that the tables need"):
-            nf.merge_class_counts(counts.with_columns(pl.lit("k").alias(name)))
-
-
 @pytest.mark.parametrize(
     ("values", "texts"),
     [

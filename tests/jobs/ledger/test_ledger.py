@@ -382,12 +382,6 @@ def test_logs_without_labels_are_counted_by_their_scores(ledger, tmp_path, colum
         assert_frame_equal(ledger.read(by=by), nf.count_scores(scan, thresholds=GRID, by=by))
 
 
-def test_too_many_weights_are_refused(ledger, tmp_path):
-    log = weighted_log(1500).with_columns(w=pl.int_range(pl.len()) / 7)
-    with pytest.raises(nf.ParameterError, match=r"(?s)up to 1,000 weights.*round the weights"):
-        ledger.append(write(tmp_path, "log.parquet", log), weight="w")
-
-
 @pytest.mark.thorough
 def test_units_and_buckets_are_settings(ledger, tmp_path):
     path = write(tmp_path, "a.parquet", unit_log(1))
