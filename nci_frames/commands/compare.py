@@ -7,7 +7,7 @@ import click
 from nci_frames.base.interrupts import clean_up_when_interrupted
 from nci_frames.commands.ending import Command, show, tell
 from nci_frames.options.kinds import number
-from nci_frames.options.logs import column_options, thresholds_option
+from nci_frames.options.logs import column_options, segments_option, thresholds_option
 
 
 @click.command(cls=Command)
@@ -27,12 +27,7 @@ from nci_frames.options.logs import column_options, thresholds_option
     default=0.5,
     help="A row is predicted positive if its score is >= this threshold.",
 )
-@click.option(
-    "--segments",
-    "-s",
-    multiple=True,
-    help="Column whose values are also compared separately; may be repeated.",
-)
+@segments_option("Column whose values are also compared separately; may be repeated.")
 @thresholds_option("logit:501")
 @column_options("model", "label", "score", "scores", "unit", "positive", "on_invalid")
 def compare(before: str, after: str, threshold: float, thresholds: str, **asked: Any) -> None:

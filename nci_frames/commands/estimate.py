@@ -6,13 +6,13 @@ import click
 
 from nci_frames.commands.ending import Command, show
 from nci_frames.options.kinds import INSIDE
-from nci_frames.options.logs import choice_option, column_options, thresholds_option
+from nci_frames.options.logs import choice_option, column_options, segments_option, thresholds_option
 
 
 @click.command(cls=Command)
 @click.argument("reference")
 @click.argument("traffic")
-@click.option("--segments", "-s", multiple=True, help="Column to estimate by; may be repeated.")
+@segments_option("Column to estimate by; may be repeated.")
 @choice_option("--method", ["em", "adjusted_count", "matching"], "Method to fit the mixture.")
 @thresholds_option("uniform:1001")
 @click.option("--level", type=INSIDE, default=0.95, help="Confidence level of the intervals.")

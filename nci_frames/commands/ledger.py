@@ -15,7 +15,7 @@ from nci_frames.base.messages import SHOWN_FILES, Option, listed, quantity
 from nci_frames.base.urls import local_path
 from nci_frames.commands.ending import Commands, show, tell
 from nci_frames.options.kinds import MOMENT, ROWS
-from nci_frames.options.logs import choice_option, column_options, thresholds_option
+from nci_frames.options.logs import choice_option, column_options, segments_option, thresholds_option
 
 if TYPE_CHECKING:
     from nci_frames.jobs.ledger.ledger import CountsLedger
@@ -45,7 +45,7 @@ def ledger() -> None:
 @click.argument("path")
 @click.argument("source", nargs=-1, required=True)
 @thresholds_option("logit:501")
-@click.option("--segments", "-s", multiple=True, help="Column to count by; may be repeated.")
+@segments_option("Column to count by; may be repeated.")
 @column_options("model", "label", "score", "fold", "unit", "weight", "positive", "on_invalid")
 @click.option("--buckets", type=ROWS, help="Number of buckets of units, 20 or more.  [default: 256]")
 @click.option("--run", help="Name of the run, for read --as-of.  [default: the time]")

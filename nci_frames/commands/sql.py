@@ -7,7 +7,7 @@ import click
 from nci_frames.base.typing import Dialect
 from nci_frames.commands.ending import Command
 from nci_frames.options.kinds import VALUE
-from nci_frames.options.logs import choice_option, column_options, thresholds_option
+from nci_frames.options.logs import choice_option, column_options, segments_option, thresholds_option
 
 
 @click.command(cls=Command)
@@ -20,7 +20,7 @@ from nci_frames.options.logs import choice_option, column_options, thresholds_op
     help="Database that will run the query.",
 )
 @thresholds_option("uniform:101", exact=False)
-@click.option("--segments", "-s", multiple=True, help="Column to count by; may be repeated.")
+@segments_option("Column to count by; may be repeated.")
 @column_options("model", "label", "score", "fold", "weight")
 @click.option("--positive", type=VALUE, default="1", help="Label that means positive.")
 @click.option("--negative", type=VALUE, help="Label that means negative.  [default: 0, or false]")

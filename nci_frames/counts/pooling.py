@@ -78,13 +78,8 @@ def together(frames: Sequence[pl.DataFrame], cells: Collection[str], hint: str) 
                 ),
                 hint=hint,
             )
-    types = pl.Schema(
-        {
-            column: _common_type(column, [frame.schema[column] for frame in frames], cells)
-            for column in columns
-        }
-    )
-    return pl.concat([frame.select(columns).cast(types) for frame in frames])
+    types = {name: _common_type(name, [frame.schema[name] for frame in frames], cells) for name in columns}
+    return pl.concat([frame.select(columns).cast(pl.Schema(types)) for frame in frames])
 
 
 def _common_type(column: str, types: Sequence[pl.DataType], cells: Collection[str]) -> pl.DataType:

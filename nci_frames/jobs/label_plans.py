@@ -224,9 +224,9 @@ class Asked:
         if len(set(models)) < 2 or {"both", "none"} & set(models):
             allowed = 'two different models, of which none is called "both" or "none"'
             raise ParameterError.out_of_range("compare", models, allowed)
-        given = (
-            self.threshold if isinstance(self.threshold, Mapping) else dict.fromkeys(models, self.threshold)
-        )
+        given = self.threshold
+        if not isinstance(given, Mapping):
+            return dict.fromkeys(models, float(given))
         for model in models:
             if model not in given:
                 raise ParameterError(f"threshold has none for the model {model!r}", found=f"{dict(given)}")

@@ -183,7 +183,6 @@ class Run:
             (folder / file).write_text(text, encoding="utf-8")
         tables = {
             **history,
-            **({} if traffic is None else traffic.tables),
             "points": points,
             "incidents": found,
             "by_date": dated,
@@ -191,6 +190,8 @@ class Run:
             "arrivals": self.arrived,
             "scenarios": scenarios,
         }
+        if traffic is not None:
+            tables |= {"traffic_prevalence": traffic.prevalence, "traffic_values": traffic.values}
         for file, table in tables.items():
             save_table(table, folder / f"{file}.parquet")
         write_history(

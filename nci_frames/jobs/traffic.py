@@ -47,11 +47,6 @@ class TrafficTables:
         models = whole["model"].cast(pl.String).fill_null("null").to_list()
         return pooled_estimates(whole, []).row(0, named=True) | {"models": models} if models else None
 
-    @property
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """The tables by the names of their files."""
-        return {"traffic_prevalence": self.prevalence, "traffic_values": self.values}
-
     def facts(self) -> list[tuple[str, str]]:
         """Return pairs of label and value for the readers of the pages of a run."""
         estimate = self.estimate

@@ -94,6 +94,11 @@ def choice_option(name: str, words: Sequence[str], told: str) -> Callable[[C], C
     return click.option(name, type=click.Choice(words), default=words[0], help=told)
 
 
+def segments_option(told: str) -> Callable[[C], C]:
+    """Return the option for the columns to split a log by; *told* is its help text."""
+    return click.option("--segments", "-s", multiple=True, help=told)
+
+
 verbose_option = click.option("--verbose", "-v", is_flag=True, help="Print the ranked tables, too.")
 
 

@@ -6,7 +6,7 @@ Tables escapes.
 
 import html
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import polars as pl
 from great_tables import GT, from_column, loc, style
@@ -107,26 +107,22 @@ def ranked_table(
 
 def _cells_table(cells: RankedCells, *, metric: str, over: str) -> GT:
     grid = cells.grid
-    data = pl.DataFrame(
-        [
-            {"model": model, **{name: text for i, cell in enumerate(row) for name, text in _cell(cell, i)}}
-            for model, row in cells.rows
-        ]
-    )
-    columns = [f"c{i}" for i in range(len(grid))]
+    columns, fills = ([f"{kind}{i}" for i in range(len(grid))] for kind in ("c", "fill"))
+    rows = [(model, *map(_text, row), *map(_shade, row)) for model, row in cells.rows]
+    data = pl.DataFrame(rows, schema=["model", *columns, *fills], orient="row")
     table = (
         _Table(data, rowname_col="model", id=f"nci-{metric.replace('_', '-')}-{over}")
         .tab_stubhead("model")
         .tab_spanner(_SPANNERS[over], columns=columns)
         .cols_label({c: format_grid(at) for c, at in zip(columns, grid, strict=True)})
         .cols_align("right", columns=columns)
-        .cols_hide([f"fill{i}" for i in range(len(grid))])
+        .cols_hide(fills)
         .fmt(str, columns=columns)
     )
     every = [cell for _, row in cells.rows for cell in row]
-    table.in_latex = {dict(_cell(cell, 0))["c0"]: _latex_cell(cell) for cell in every}, columns
-    for i, column in enumerate(columns):
-        table = table.tab_style(style.fill(from_column(f"fill{i}")), loc.body(columns=column))
+    table.in_latex = {_text(cell): _latex_cell(cell) for cell in every}, columns
+    for column, fill in zip(columns, fills, strict=True):
+        table = table.tab_style(style.fill(from_column(fill)), loc.body(columns=column))
     notes = {
         _NOTE + _SHADED: True,
         _NOTE_GROUPED: any(cell.group is not None for cell in every),
@@ -139,20 +135,22 @@ def _cells_table(cells: RankedCells, *, metric: str, over: str) -> GT:
     return table
 
 
-def _cell(cell: Cell, column: int) -> Iterator[tuple[str, str]]:
-    """Yield the text of one cell, and its shade, which is translucent to suit light and dark pages."""
+def _text(cell: Cell) -> str:
+    """Return the text of one cell as HTML."""
     number = _number(cell.value)
     if cell.doubtful:
-        yield f"c{column}", f'<span style="opacity: 0.75">{number} ?</span>'
-        yield f"fill{column}", "rgba(0, 114, 178, 0)"
-        return
-    text = f"<strong>{number}</strong>" if cell.rank == 1 else number
+        return f'<span style="opacity: 0.75">{number} ?</span>'
     rank = "" if cell.rank is None else f"<small>{cell.rank}</small>"
-    if cell.group is not None:
-        rank += f"<sup>{format_group(cell.group)}</sup>"
-    yield f"c{column}", text + rank
+    group = "" if cell.group is None else f"<sup>{format_group(cell.group)}</sup>"
+    return (f"<strong>{number}</strong>" if cell.rank == 1 else number) + rank + group
+
+
+def _shade(cell: Cell) -> str:
+    """Return the shade of one cell, which is translucent to suit light and dark pages."""
+    if cell.doubtful:
+        return "rgba(0, 114, 178, 0)"
     shade = 0.0 if cell.value is None else min(max(cell.value, 0.0), 1.0) * 0.42
-    yield f"fill{column}", f"rgba(0, 114, 178, {shade:.3f})"
+    return f"rgba(0, 114, 178, {shade:.3f})"
 
 
 def _latex_cell(cell: Cell) -> str:

@@ -90,10 +90,8 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
                 hint="round the weights, or count all files at once",
             )
     if not named and identify(file, settings) != identity:
-        msg, hint = (
-            "a file of the source changed while it was read",
-            "the next run counts it, once it is complete",
-        )
+        msg = "a file of the source changed while it was read"
+        hint = "the next run counts it, once it is complete"
         raise SourceError(msg, where=repr(file.path), hint=hint)
     schema, increments = predictions.collect_schema(), increments_of(tally.counts, settings.keys)
     return SourceCounts(
