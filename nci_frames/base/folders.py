@@ -155,19 +155,22 @@ def check_apart(sources: Iterable[str], out: Path) -> None:
                 )
 
 
-def found_again(source: str, target: Path, below: Iterable[str]) -> bool:
+def found_again(source: str, folder: str | Path, below: Iterable[str]) -> bool:
     """Return whether reading a source again would find a folder, or the files written into it.
 
     Parameters
     ----------
     source
-        A file, folder or glob on this machine.
-    target
-        The folder, without symbolic links.
+        A file, folder, glob or URL.
+    folder
+        The folder, or its URL; an object store has no folders of this machine.
     below
         Folders and files in it that a glob could match; matching folders are read completely.
     """
-    path = Path(source)
+    source = local_path(source)
+    if "://" in f"{source}{folder}":
+        return False
+    path, target = Path(source), _real(Path(folder))
     if exists(path):
         return target.is_relative_to(_real(path))
     pattern = Path(os.path.abspath(source)).parts  # noqa: PTH100 - resolving needs a path that exists

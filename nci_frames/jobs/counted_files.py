@@ -10,7 +10,6 @@ import polars as pl
 
 from nci_frames.base.errors import NciFramesError, ParameterError
 from nci_frames.base.folders import found_again
-from nci_frames.base.urls import local_path
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.model import Feed
 from nci_frames.jobs.job_file.windows import find_windows, glob_of
@@ -95,12 +94,8 @@ def check_output_apart(file: JobFile) -> None:
     hint = "name another folder for the output, or one for the logs"
     paths = [path for source in (job.source, job.traffic) if source is not None for path in source.paths]
     for key, output, below in (("folder", runs, _RUNS), ("ledger", ledger, IN_LEDGER)):
-        target = file.resolve(output)
-        if "://" in target:
-            continue
         for path in paths:
-            source = local_path(glob_of(file.resolve(path)))
-            if "://" not in source and found_again(source, Path(os.path.realpath(target)), below):
+            if found_again(glob_of(file.resolve(path)), file.resolve(output), below):
                 msg = f"output.{key} lies among the sources, which would find it as a log"
                 raise ParameterError(msg, found=f"source {path!r}, output {output!r}", hint=hint)
     if "://" not in runs + ledger:

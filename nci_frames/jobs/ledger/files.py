@@ -114,9 +114,7 @@ def find_logs(
     if not paths:
         raise SourceError("the source is an empty list", hint="name a path, folder or glob")
     for path in paths:
-        if ledger is None or "://" in ledger + path:
-            continue
-        if found_again(path, Path(os.path.realpath(ledger)), IN_LEDGER):
+        if ledger is not None and found_again(path, ledger, IN_LEDGER):
             msg = "the ledger lies among the sources, which would find it as a log"
             hint = "name another folder for the ledger"
             raise ParameterError(msg, found=f"source {path!r}, ledger {ledger!r}", hint=hint)
