@@ -14,6 +14,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.counting.count import by_weight, need_whole_log, warn_of_units, warnings_of
 from nci_frames.counting.engine.grid import Codes, Counted, count_codes
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
+from nci_frames.counting.engine.kernels import highest
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.wide import read_wide
 from nci_frames.counting.logs.opening import Predictions
@@ -139,23 +140,11 @@ def _places(
 ) -> Iterator[NDArray[np.integer] | int]:
     """Yield the cell of each row's decision within its group, once per scenario, or once as logged."""
     if not factors:
-        yield _highest(scores) if scores else 0
+        yield highest(scores) if scores else 0
     for number, of_classes in enumerate(factors.values()):
         possible = np.flatnonzero(of_classes)
         moved = [scores[place] * of_classes[place] for place in possible]
-        yield possible[_highest(moved)] + number * len(scores)
-
-
-def _highest(scores: list[NDArray[np.floating]]) -> NDArray[np.unsignedinteger]:
-    """Return the index of the class with the highest score of each row; the first one among ties."""
-    best, kind = np.array(scores[0]), np.min_scalar_type(len(scores))
-    place = np.zeros(len(best), kind)
-    for number, score in enumerate(scores[1:], 1):
-        # A product and a maximum are faster than a choice per row.
-        higher = (score > best).view(np.uint8)
-        np.maximum(place, higher * kind.type(number), out=place)
-        np.maximum(best, score, out=best)
-    return place
+        yield possible[highest(moved)] + number * len(scores)
 
 
 def _observed(scan: Scan) -> Floats:

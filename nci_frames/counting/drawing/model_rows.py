@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
@@ -11,7 +12,8 @@ from nci_frames.base.messages import Call, listed
 from nci_frames.base.typing import Floats
 from nci_frames.counting.count import marks, need_whole_log, off_scale, warnings_of
 from nci_frames.counting.engine.batch import SLICE_ROWS, row_groups_ahead
-from nci_frames.counting.engine.grid import CellCounts, Digitiser, joined
+from nci_frames.counting.engine.grid import CellCounts, joined
+from nci_frames.counting.engine.kernels import Bins
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counts.scores_as_counts import scores_as_counts
@@ -82,14 +84,15 @@ class ModelRows:
         """
         also = marks(grid)
         thresholds = joined(grid, also)
-        digitise = Digitiser(thresholds, self.scan.score_type)
-        cells = CellCounts(digitise.bins, weighted=False)
+        bins = Bins(thresholds, self.scan.score_type)
+        cells = CellCounts(len(bins), weighted=False)
         model = self.model if self.known else None
         rows_by_code: dict[int, int] = {}
         for batch in self.read(["score"], rows_by_code):
             model = model if self.known else batch["model"][0]
             for rows in batch.iter_slices(SLICE_ROWS):
-                cells.add(digitise(rows["score"].to_numpy()), None)
+                one_group = np.zeros(len(rows), np.int64)
+                cells.add(bins.codes(one_group, None, rows["score"].to_numpy()), None)
         if not sum(rows_by_code.values()):
             there = self.scan.models_there()
             if not there:

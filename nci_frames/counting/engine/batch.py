@@ -14,9 +14,9 @@ from nci_frames.base.errors import InvalidRowsError
 from nci_frames.counting.logs.reading import Scan
 
 #: Rows processed at a time: larger arrays would be returned to the system and cleared for each use.
-SLICE_ROWS = 1 << 15
+SLICE_ROWS = 1 << 17
 #: Scores of one model processed at a time: more would not stay in the cache of a core.
-_SLICE_SCORES = 1 << 17
+_SLICE_SCORES = 1 << 18
 #: Values that a thread decodes at a time.
 _DECODED = 1 << 18
 #: Chunks with fewer rows on average are copied into one chunk.
@@ -56,11 +56,11 @@ def row_groups_ahead(number: int, *, local: bool) -> Iterator[None]:
 
 @contextmanager
 def reading_rows(scan: Scan, *, progress: bool) -> Iterator[Callable[[int], None]]:
-    """Read the files of a scan one row group ahead; yield a function that takes the number of new rows.
+    """Read the files of a scan two row groups ahead; yield a function that takes the number of new rows.
 
     With *progress*, the function shows progress on a terminal.
     """
-    with row_groups_ahead(1, local=bool(scan.source.files)):
+    with row_groups_ahead(2, local=bool(scan.source.files)):
         if not progress:
             yield lambda _: None
             return

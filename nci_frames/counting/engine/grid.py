@@ -1,7 +1,7 @@
 """Counting on a grid of thresholds: rows -> cell codes -> counts, batch by batch in bounded memory.
 
 A cell is a group, a class, and a bin between two thresholds. Polars reads the rows and hashes their keys;
-NumPy converts each batch to cell codes and counts these. Memory is needed for cells, not for rows.
+the kernels convert each batch to cell codes and count these. Memory is needed for cells, not for rows.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,110 +15,16 @@ from numpy.typing import NDArray
 from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.batches import read_batches
 from nci_frames.counting.engine.groups import GroupNumbers
+from nci_frames.counting.engine.kernels import Bins, add_codes
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
 
-#: Number of lookup cells of a digitiser: as many as fit the cache of a core, or more with many thresholds,
-#: since otherwise most rows would need a search.
-_CELLS, _CELLS_OF_A_THRESHOLD, _MOST_CELLS = 1 << 16, 16, 1 << 18
-
 #: Int64 for numbers of rows, Float64 for sums of weights.
 Counts = NDArray[np.int64] | NDArray[np.float64]
-#: Codes collected before they are counted, so that the cells stay in the cache while counting.
-_WAITING = 1 << 22
 #: Maximum number of rows that cells of Int32 can count.
 _MOST = int(np.iinfo(np.int32).max)
 #: The cell codes of some rows, and their weights, if these are summed.
 Codes = tuple[NDArray[np.int64], NDArray[np.float64] | None]
-
-
-class Digitiser:
-    """Function from scores to the number of thresholds they reach, in the precision of the scores."""
-
-    def __init__(self, thresholds: NDArray[np.float64], dtype: type[np.floating]) -> None:
-        with np.errstate(over="ignore"):  # what single precision cannot hold is infinite in it
-            edges = thresholds.astype(dtype)
-        self.bins = len(edges) + 1
-        finite = edges[np.isfinite(edges)]
-        ends = finite[[0, -1]] if len(finite) else np.zeros(2, dtype)
-        cells = min(max(_CELLS, _CELLS_OF_A_THRESHOLD * len(edges)), _MOST_CELLS)
-        # Use the division that leaves fewer thresholds in the same cell.
-        ways = (_Even(ends[0], ends[1], cells), _ByDigits(ends[0], ends[1], cells))
-        found = [(cell, np.bincount(cell(edges), minlength=cells)) for cell in ways]
-        self._cell, per_cell = min(found, key=lambda way: int(way[1][way[1] > 1].sum()))
-        below = np.concatenate([[0], np.cumsum(per_cell)[:-1]]).astype(np.intp)
-        # The (negative) complement of the number marks a cell with several thresholds.
-        self._below = np.where(per_cell > 1, ~below, below)
-        # A comparison with NaN fails, so the search never passes the last threshold.
-        most = int(per_cell.max(initial=0))
-        self._steps = [1 << power for power in reversed(range(most.bit_length()))]
-        self._edges = np.append(edges, np.full(2 * most + 1, np.nan, dtype))
-
-    def __call__(self, scores: NDArray[np.floating]) -> NDArray[np.intp]:
-        """Return the number of thresholds <= score of each score; scores are never NaN."""
-        reached = self._below.take(self._cell(scores))
-        if len(self._steps) > 1:
-            several = np.flatnonzero(reached < 0)
-            reached[several] = self._search(~reached[several], scores[several])
-        # This does not change finished searches, since the next threshold is above the score.
-        reached += scores >= self._edges.take(reached)
-        return reached
-
-    def _search(self, reached: NDArray[np.intp], scores: NDArray[np.floating]) -> NDArray[np.intp]:
-        """Return the number of thresholds <= score, given a lower bound *reached* of it."""
-        for step in self._steps:
-            reached += (scores >= self._edges.take(reached + (step - 1))) * step
-        return reached
-
-
-class _Even:
-    """Cells of equal width between two numbers. A cell must only be monotone in the score."""
-
-    def __init__(self, low: np.floating, high: np.floating, cells: int) -> None:
-        with np.errstate(over="ignore", divide="ignore"):
-            scale = type(low)(cells) / (high - low)
-        # With one finite threshold, or a range that exceeds the precision, all thresholds are in one cell.
-        self._even = bool(np.isfinite(scale) and scale > 0)
-        self._low, self._scale, self._last = low, scale, cells - 1
-
-    def __call__(self, scores: NDArray[np.floating]) -> NDArray[np.intp]:
-        """Return the cell of each score."""
-        if not self._even:
-            return np.zeros(len(scores), np.intp)
-        with np.errstate(over="ignore"):
-            place = scores - self._low
-            place *= self._scale
-        np.clip(place, 0, self._last, out=place)
-        return place.astype(np.intp)
-
-
-class _ByDigits:
-    """Cells with equal numbers of floats: their widths grow with the magnitude of the score."""
-
-    def __init__(self, low: np.floating, high: np.floating, cells: int) -> None:
-        self._negative = bool(low < 0)
-        first, last = map(int, self._ranks(np.array([low, high]) + 0))  # -0.0 becomes 0.0
-        # Shift out at least one bit, so that the distance of two ranks cannot overflow.
-        self._shift = 1
-        while (last >> self._shift) - (first >> self._shift) >= cells:
-            self._shift += 1
-        self._first, self._last = first >> self._shift, cells - 1
-
-    def __call__(self, scores: NDArray[np.floating]) -> NDArray[np.intp]:
-        """Return the cell of each score."""
-        ranks = self._ranks(scores) >> self._shift
-        ranks -= self._first
-        np.clip(ranks, 0, self._last, out=ranks)
-        return ranks.astype(np.intp)
-
-    def _ranks(self, scores: NDArray[np.floating]) -> NDArray[np.signedinteger]:
-        """Return an integer that increases with the score; negative only if cells begin below 0."""
-        kind: type[np.signedinteger] = np.int32 if scores.dtype == np.float32 else np.int64
-        if not self._negative:  # all below 0, also -0.0, are in the first cell
-            return scores.view(kind)
-        bits = (scores + 0).view(kind)  # -0.0 becomes 0.0
-        bits ^= (bits >> np.iinfo(kind).bits - 1) & np.iinfo(kind).max
-        return bits
 
 
 class CellCounts:
@@ -134,37 +40,24 @@ class CellCounts:
         self._size = size
         self._most = _MOST  # rows that may still be counted in them
         self._before = np.zeros(0, np.int64)
-        self._waiting = np.empty(0 if weighted else _WAITING, np.int64)
-        self._rows = 0
 
     def grow(self, size: int) -> None:
         """Provide a cell for each code below *size*."""
         self._cells, self._size = _grown(self._cells, size), size
 
     def add(self, codes: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
-        """Add 1, or the weight, to the cell of every code; at most ``_WAITING`` codes."""
-        if weights is not None:
-            np.add.at(self._cells, codes, weights)
-            return
-        if self._rows + len(codes) > len(self._waiting):
-            self._count()
-        self._waiting[self._rows : self._rows + len(codes)] = codes
-        self._rows += len(codes)
+        """Add 1, or the weight, to the cell of every code."""
+        if weights is None:
+            self._most -= len(codes)
+            if self._most < 0:
+                self._before, self._most = self._counted(), _MOST - len(codes)
+                self._cells[:] = 0
+        add_codes(self._cells, codes, weights)
 
     def take(self) -> Counts:
         """Return the count or sum of every cell."""
-        self._count()
         cells = self._cells if self._cells.dtype == np.float64 else self._counted()
         return cells[: self._size]
-
-    def _count(self) -> None:
-        if self._rows > self._most:
-            self._before, self._most = self._counted(), _MOST
-            self._cells[:] = 0
-        # Int32(1), since a number of another type is many times slower.
-        np.add.at(self._cells, self._waiting[: self._rows], np.int32(1))
-        self._most -= self._rows
-        self._rows = 0
 
     def _counted(self) -> NDArray[np.int64]:
         counts = self._cells.astype(np.int64)
@@ -207,19 +100,14 @@ def count_cells(
     ParameterError
         If the counts take more memory than the budget has.
     """
-    digitise = Digitiser(grid, scan.score_type)
+    bins = Bins(grid, scan.score_type)
     rows_by_code: dict[int, int] = {}
 
     def codes() -> Iterator[Codes]:
         for batch in read_batches(scan, groups, rows_by_code, progress=progress):
-            found = batch.numbers
-            found *= 2
-            found += batch.labels
-            found *= digitise.bins
-            found += digitise(batch.scores)
-            yield found, batch.weights
+            yield bins.codes(batch.numbers, batch.labels, batch.scores), batch.weights
 
-    counted = count_codes(codes(), groups, 2, digitise.bins, weighted=scan.weighted, budget=budget)
+    counted = count_codes(codes(), groups, 2, len(bins), weighted=scan.weighted, budget=budget)
     return counted, rows_by_code
 
 

@@ -1,7 +1,6 @@
 """Key values -> group numbers, assigned in the order of the rows.
 
-A group is recognised by a 64-bit hash of its keys in an open-addressing table, which NumPy looks up for a
-whole batch at once. Keys are compared by value only for new groups.
+A group is recognised by a 64-bit hash of its keys. Keys are compared by value only for new groups.
 """
 
 import contextlib
@@ -16,14 +15,11 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
+from nci_frames.counting.engine.kernels import HashTable
 from nci_frames.schemas import WEIGHT
 
 #: Maximum number of values of the key ``weight``.
 MOST_STRATA = 1000
-_EMPTY = -1
-#: Minimum and usual size of the table in bits. Up to the usual size it is sparse: a collision makes a row ten
-#: times slower, but unused slots cost nothing.
-_LEAST_BITS, _WIDE_BITS = 16, 18
 _Result = TypeVar("_Result")
 
 
@@ -42,7 +38,7 @@ class GroupNumbers:
         self.keys = list(keys)
         self.seed = seed
         self._found = [pl.DataFrame(schema=keys)]
-        self._hashes = np.empty(0, np.uint64)
+        self._table = HashTable()
         #: Repeated key values, by key and value; and number of rows of keys without shared memory.
         self._runs: dict[tuple[str, object], pl.Series] = {}
         self._gathered = 0
@@ -50,10 +46,9 @@ class GroupNumbers:
         #: A condition on the keys of each group, and the groups that meet it.
         self.asked: pl.Expr | None = None
         self.holds = np.empty(0, np.bool_)
-        self._make_table()
 
     def __len__(self) -> int:
-        return len(self._hashes)
+        return len(self._table)
 
     @property
     def hash(self) -> pl.Expr:
@@ -113,10 +108,11 @@ class GroupNumbers:
         TooManyWeightsError
             If the key ``weight`` has more than 1,000 values.
         """
-        numbers, unknown = self._look_up(hashes)
-        if len(unknown):
+        numbers = self._table.find(hashes)
+        if numbers.min(initial=0) < 0:
+            unknown = np.flatnonzero(numbers < 0)
             self._learn(hashes[unknown], batch.select(self.keys)[start + unknown])
-            numbers[unknown], _ = self._look_up(hashes[unknown])
+            numbers[unknown] = self._table.find(hashes[unknown])
         return numbers
 
     def _learn(self, hashes: NDArray[np.uint64], rows: pl.DataFrame) -> None:
@@ -133,51 +129,7 @@ class GroupNumbers:
             self.holds = np.concatenate([self.holds, holds])
         # Store 0.0 for -0.0, whichever comes first; Polars gives both the same hash.
         self._found.append(new.drop("__hash").with_columns(cs.float().replace(0.0, 0.0)))
-        first = len(self)
-        self._hashes = np.concatenate([self._hashes, values])
-        if self._bits_needed > self._bits:
-            self._make_table()
-        else:
-            self._insert(values, first)
-
-    @property
-    def _bits_needed(self) -> int:
-        return max(_LEAST_BITS, min(_WIDE_BITS, (32 * len(self)).bit_length()), (8 * len(self)).bit_length())
-
-    def _make_table(self) -> None:
-        self._bits = self._bits_needed
-        self._shift = np.uint64(64 - self._bits)
-        self._slots = np.full(1 << self._bits, _EMPTY, np.int64)
-        self._insert(self._hashes, 0)
-
-    def _insert(self, hashes: NDArray[np.uint64], first: int) -> None:
-        last_slot = len(self._slots) - 1
-        for number, value in enumerate(hashes, first):
-            slot = int(value >> self._shift)
-            while self._slots[slot] != _EMPTY:
-                slot = (slot + 1) & last_slot
-            self._slots[slot] = number
-
-    def _look_up(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        """Return the number of each hash, and the places of unknown hashes."""
-        if not len(self):
-            return np.full(len(hashes), _EMPTY), np.arange(len(hashes))
-        slots = (hashes >> self._shift).view(np.int64)
-        numbers = self._slots.take(slots)
-        # For an empty slot, the hash of the last group is compared (index -1). It differs from that of the
-        # row, since the first slot of a known hash is never empty.
-        elsewhere = np.flatnonzero(self._hashes.take(numbers) != hashes)
-        unknown = []
-        last_slot = len(self._slots) - 1
-        while len(elsewhere):
-            # An empty slot ends the search; a slot of another group continues it.
-            empty = numbers[elsewhere] == _EMPTY
-            unknown.append(elsewhere[empty])
-            elsewhere = elsewhere[~empty]
-            slots[elsewhere] = (slots[elsewhere] + 1) & last_slot
-            numbers[elsewhere] = self._slots[slots[elsewhere]]
-            elsewhere = elsewhere[self._hashes[numbers[elsewhere]] != hashes[elsewhere]]
-        return numbers, np.concatenate(unknown) if unknown else elsewhere
+        self._table.add(values)
 
 
 def with_group_numbers(keys: Mapping[str, pl.DataType], count: Callable[[GroupNumbers], _Result]) -> _Result:

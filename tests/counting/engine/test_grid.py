@@ -7,17 +7,14 @@ import sys
 import time
 from pathlib import Path
 
-import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import example, given
-from hypothesis.extra.numpy import arrays
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.counting.engine import groups as groups_module
-from nci_frames.counting.engine.grid import CellCounts, Counted, Digitiser
+from nci_frames.counting.engine.grid import CellCounts, Counted
 from nci_frames.counting.engine.groups import GroupNumbers, HashCollisionError
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.passes import count_at
@@ -40,29 +37,6 @@ def scanned(log: pl.DataFrame | Path, **columns: object) -> tuple[pl.LazyFrame, 
     return predictions, scan
 
 
-@example(grid=[0.0, -1e-300], scores=np.zeros(1), dtype=np.float32)  # in single precision -0.0, as low as 0.0
-@given(
-    grid=st.lists(st.floats(allow_nan=False), min_size=1, max_size=50, unique=True),
-    scores=arrays(np.float64, 40, elements=st.floats(allow_nan=False)),
-    dtype=st.sampled_from([np.float32, np.float64]),
-)
-@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
-def test_digitising_is_a_sorted_search(grid: list[float], scores: np.ndarray, dtype: type) -> None:
-    thresholds = np.array(sorted(set(grid)))
-    both = np.concatenate([scores, thresholds]).astype(dtype)
-    expected = np.searchsorted(thresholds.astype(dtype), both, side="right")
-    assert (Digitiser(thresholds, dtype)(both) == expected).all()
-
-
-@pytest.mark.parametrize("thresholds", [nf.uniform_thresholds(1024), nf.logit_thresholds(65_535)], ids=len)
-def test_digitising_named_grids(thresholds: list[float]) -> None:
-    rng = np.random.default_rng(0)
-    rare = 10 ** -rng.uniform(0, 9, 10_000)
-    scores = np.concatenate([rng.random(10_000), rare, thresholds, [0, 1, np.inf]])
-    found = Digitiser(np.array(thresholds), np.float64)(scores)
-    assert (found == np.searchsorted(thresholds, scores, side="right")).all()
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 def test_counts_do_not_depend_on_how_many_rows_are_counted_at_once(
     weighted: bool, monkeypatch: pytest.MonkeyPatch
@@ -73,8 +47,7 @@ def test_counts_do_not_depend_on_how_many_rows_are_counted_at_once(
     expected = np.zeros(5050)
     np.add.at(expected, codes.ravel(), weights.ravel())
     grid = "nci_frames.counting.engine.grid"
-    for waiting, most in ((10_000, 1 << 20), (2_000, 5_000)):  # more rows than small cells can count
-        monkeypatch.setattr(f"{grid}._WAITING", waiting)
+    for most in (1 << 20, 5_000):  # more rows than small cells can count
         monkeypatch.setattr(f"{grid}._MOST", most)
         cells = CellCounts(weighted=weighted)
         for batch, mine in zip(codes, weights, strict=True):
@@ -97,12 +70,10 @@ def test_neither_batches_nor_cells_change_a_bit(
     expected, rows = count(scan, group)
     assert rows == {0: 600}
     for batch_rows in (1, 77, 600):
-        for waiting in (60, 300):
-            monkeypatch.setattr("nci_frames.counting.engine.batches.BATCH_ROWS", batch_rows)
-            monkeypatch.setattr("nci_frames.counting.engine.batch.SLICE_ROWS", 60)
-            monkeypatch.setattr("nci_frames.counting.engine.grid._WAITING", waiting)
-            found, _ = count(scan, group)
-            assert_frame_equal(found, expected, rel_tol=0, abs_tol=0)
+        monkeypatch.setattr("nci_frames.counting.engine.batches.BATCH_ROWS", batch_rows)
+        monkeypatch.setattr("nci_frames.counting.engine.batch.SLICE_ROWS", 60)
+        found, _ = count(scan, group)
+        assert_frame_equal(found, expected, rel_tol=0, abs_tol=0)
 
 
 @pytest.mark.parametrize("weight", [None, "w"])

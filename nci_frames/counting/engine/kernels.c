@@ -1,0 +1,64 @@
+/* The inner loops of counting: what NumPy does in many passes over the rows, in one.
+
+   kernels.py calls these functions, and says in NumPy what they compute. Rows come in arrays of n values. */
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Functions that wider vectors make faster: the processor at hand is told at run time. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define CLONED __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define CLONED
+#endif
+
+/* Put the groups first, ..., groups - 1 into a hash table of 1 << bits slots; an empty slot holds -1. */
+void insert_groups(int64_t first, int64_t groups, const uint64_t *known, int64_t bits, int64_t *slots)
+{
+    const uint64_t last = ((uint64_t)1 << bits) - 1;
+    for (int64_t group = first; group < groups; group++) {
+        uint64_t slot = known[group] >> (64 - bits);
+        while (slots[slot] >= 0)
+            slot = (slot + 1) & last;
+        slots[slot] = group;
+    }
+}
+
+/* Find the group of each hash; -1 if it is unknown. */
+void find_groups(int64_t n, const uint64_t *hashes, const uint64_t *known, int64_t bits, const int64_t *slots,
+                 int64_t *numbers)
+{
+    const uint64_t last = ((uint64_t)1 << bits) - 1;
+    for (int64_t row = 0; row < n; row++) {
+        uint64_t slot = hashes[row] >> (64 - bits);
+        while (slots[slot] >= 0 && known[slots[slot]] != hashes[row])
+            slot = (slot + 1) & last;
+        numbers[row] = slots[slot];
+    }
+}
+
+/* Add 1 to the cell of each code. */
+void count_codes(int64_t n, const int64_t *codes, int32_t *cells)
+{
+    for (int64_t row = 0; row < n; row++)
+        cells[codes[row]]++;
+}
+
+/* Add the weight of each row to the cell of its code, in the order of the rows. */
+void sum_codes(int64_t n, const int64_t *codes, const double *weights, double *cells)
+{
+    for (int64_t row = 0; row < n; row++)
+        cells[codes[row]] += weights[row];
+}
+
+#define REAL float
+#define BITS int32_t
+#define OF_TYPE(name) name##_float32
+#include "scores.h"
+
+#define REAL double
+#define BITS int64_t
+#define OF_TYPE(name) name##_float64
+#include "scores.h"

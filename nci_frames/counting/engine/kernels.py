@@ -1,0 +1,181 @@
+"""The inner loops of counting: in C if the package was built with a compiler, otherwise in NumPy.
+
+The NumPy form of each loop says what the C form computes; only the time differs.
+"""
+
+import ctypes
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nci_frames.base.typing import Floats
+
+#: The C sources, the first of which includes the others.
+SOURCES = tuple(Path(__file__).with_name(name) for name in ("kernels.c", "scores.h"))
+#: Number of lookup cells of thresholds: as many as fit the cache of a core, or more with many thresholds, so
+#: that few cells have several.
+_CELLS, _CELLS_OF_A_THRESHOLD, _MOST_CELLS = 1 << 16, 16, 1 << 18
+
+
+def library_path() -> Path:
+    """Return the path of the compiled loops, which names the version of the sources: no other is loaded."""
+    version = zlib.crc32(b"".join(path.read_bytes() for path in SOURCES))
+    return SOURCES[0].with_name(f"kernels_{version:08x}.so")
+
+
+def _loaded() -> ctypes.CDLL | None:
+    try:
+        return ctypes.CDLL(str(library_path()))
+    except OSError:
+        return None
+
+
+#: None stands for NumPy.
+LIBRARY = _loaded()
+
+
+def _call(name: str, *arguments: NDArray[Any] | int | None) -> None:
+    """Call a C function with integers, contiguous arrays, and null pointers."""
+    getattr(LIBRARY, name)(*map(_passed, arguments))
+
+
+def _passed(argument: NDArray[Any] | int | None) -> Any:
+    if isinstance(argument, np.ndarray):
+        return ctypes.c_void_p(_address(argument))
+    return argument if argument is None else ctypes.c_int64(argument)
+
+
+def _address(array: NDArray[Any]) -> int:
+    # Faster than array.ctypes.data.
+    return int(array.__array_interface__["data"][0])
+
+
+class HashTable:
+    """Numbers of distinct 64-bit hashes, in the order in which they were added."""
+
+    def __init__(self) -> None:
+        self.hashes = np.empty(0, np.uint64)
+        self._bits = 0
+        self._slots = np.empty(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    def add(self, hashes: NDArray[np.uint64]) -> None:
+        """Give new hashes the next numbers."""
+        first = len(self)
+        self.hashes = np.concatenate([self.hashes, hashes])
+        # Collisions are rare, since few slots are used; the others take no space in the cache.
+        bits = max(14, (16 * len(self)).bit_length())
+        if bits > self._bits:
+            first, self._bits, self._slots = 0, bits, np.full(1 << bits, -1)
+        if LIBRARY is not None:
+            _call("insert_groups", first, len(self), self.hashes, self._bits, self._slots)
+        else:
+            self._slots[self._slots_of(self.hashes[first:])] = np.arange(first, len(self))
+
+    def find(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the number of each hash; -1 if it is unknown."""
+        if not len(self):
+            return np.full(len(hashes), -1)
+        if LIBRARY is not None:
+            numbers = np.empty(len(hashes), np.int64)
+            _call("find_groups", len(hashes), hashes, self.hashes, self._bits, self._slots, numbers)
+            return numbers
+        # A slot has the last of its hashes; the others are searched.
+        numbers = self._slots.take(self._slots_of(hashes))
+        others = np.flatnonzero(self.hashes.take(numbers) != hashes)
+        order = np.argsort(self.hashes)
+        found = order.take(np.searchsorted(self.hashes, hashes[others], sorter=order), mode="clip")
+        numbers[others] = np.where(self.hashes[found] == hashes[others], found, -1)
+        return numbers
+
+    def _slots_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+        return (hashes >> np.uint64(64 - self._bits)).view(np.int64)
+
+
+class Bins:
+    """The bins between ascending thresholds, in the precision of the scores.
+
+    The bin of a score is the number of thresholds that it reaches. A table maps cells, which are monotone in
+    the score, to bins; only in cells with thresholds, scores are compared with these.
+    """
+
+    def __init__(self, thresholds: Floats, dtype: type[np.floating]) -> None:
+        with np.errstate(over="ignore"):  # what single precision cannot hold is infinite in it
+            self._edges = np.append(thresholds, np.nan).astype(dtype)
+        self._type = np.dtype(dtype).name
+        size = min(max(_CELLS, _CELLS_OF_A_THRESHOLD * len(thresholds)), _MOST_CELLS)
+        self._below: NDArray[np.integer] = np.empty(size, np.int32)
+        self._cells = np.zeros(4, np.int64)  # a structure of at most 32 bytes
+        if LIBRARY is not None:
+            _call(f"make_cells_{self._type}", len(thresholds), self._edges, size, self._cells, self._below)
+            return
+        finite = self._edges[np.isfinite(self._edges)]
+        self._low = finite.min(initial=np.inf)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            self._scale = dtype(size) / (finite.max(initial=-np.inf) - self._low)
+        if np.isfinite(self._scale) and self._scale > 0:
+            of_cells = np.bincount(self._even_cells(self._edges[:-1]), minlength=size)
+            self._below = np.where(of_cells, -1, of_cells.cumsum())
+
+    def __len__(self) -> int:
+        return len(self._edges)
+
+    def codes(
+        self, numbers: NDArray[np.int64], labels: NDArray[np.bool_] | None, scores: NDArray[np.floating]
+    ) -> NDArray[np.int64]:
+        """Return the code of each row: its cell among those of all groups, classes and bins.
+
+        The array of group *numbers* is overwritten. Without labels there is one class. Scores are not NaN.
+        """
+        if LIBRARY is None:
+            groups = numbers if labels is None else numbers * 2 + labels
+            return groups * len(self) + self._searched(scores)
+        scores = np.ascontiguousarray(scores, self._type)
+        table = self._edges, self._cells, self._below
+        _call(f"code_rows_{self._type}", len(scores), numbers, labels, scores, len(self) - 1, *table)
+        return numbers
+
+    def _searched(self, scores: NDArray[np.floating]) -> NDArray[np.integer]:
+        if not (np.isfinite(self._scale) and self._scale > 0):
+            return np.searchsorted(self._edges[:-1], scores, side="right")
+        bins: NDArray[np.integer] = self._below.take(self._even_cells(scores))
+        near = np.flatnonzero(bins < 0)
+        bins[near] = np.searchsorted(self._edges[:-1], scores[near], side="right")
+        return bins
+
+    def _even_cells(self, scores: NDArray[np.floating]) -> NDArray[np.intp]:
+        """Return the cells of scores, which have equal widths here, and equal numbers of floats in C."""
+        with np.errstate(over="ignore"):
+            place = (scores - self._low) * self._scale
+        cells: NDArray[np.intp] = np.clip(place, 0, len(self._below) - 1).astype(np.intp)
+        return cells
+
+
+def add_codes(cells: NDArray[Any], codes: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
+    """Add 1 to the Int32 cell of each code; or its weight to a Float64 cell, in the order of the rows."""
+    if LIBRARY is None:
+        # Int32(1), since a number of another type is many times slower.
+        np.add.at(cells, codes, np.int32(1) if weights is None else weights)
+    elif weights is None:
+        _call("count_codes", len(codes), codes, cells)
+    else:
+        _call("sum_codes", len(codes), codes, np.ascontiguousarray(weights), cells)
+
+
+def highest(scores: Sequence[NDArray[np.floating]]) -> NDArray[np.int64]:
+    """Return the place of the highest of several scores of each row; the first one among ties."""
+    if LIBRARY is None:
+        found: NDArray[np.int64] = np.argmax(scores, axis=0)
+        return found
+    kind = np.result_type(*scores)
+    columns = [np.ascontiguousarray(column, kind) for column in scores]
+    places = np.empty(len(columns[0]), np.int64)
+    pointers = np.array([_address(column) for column in columns], np.uintp)
+    _call(f"find_highest_{kind.name}", len(places), len(columns), pointers, places)
+    return places

@@ -1,0 +1,125 @@
+/* The loops over scores of type REAL, whose bits are an integer of type BITS. Scores are never NaN.
+
+   Each score is first mapped to a cell, which is monotone in the score, by a shift of its bits. A table has the
+   number of thresholds below each cell; only in a cell with thresholds these are compared with the score. */
+
+/* A monotone function from numbers to cells. */
+typedef struct {
+    BITS least;  /* bits of the smallest magnitude of a threshold: smaller numbers share a cell */
+    BITS first;  /* rank of the lowest finite threshold, after the shift */
+    BITS last;   /* number of the last cell */
+    int64_t shift;
+} OF_TYPE(Cells);
+
+/* The rank of a number among those of its type; 0 for all that are smaller than the least magnitude. */
+static inline BITS OF_TYPE(rank)(REAL value, BITS least)
+{
+    BITS bits, most = (BITS)(((uint64_t)1 << (8 * sizeof(BITS) - 1)) - 1);
+    memcpy(&bits, &value, sizeof bits);
+    BITS rank = (bits & most) - least;
+    rank = rank < 0 ? 0 : rank;
+    return bits < 0 ? -rank : rank;
+}
+
+static inline BITS OF_TYPE(cell)(REAL value, const OF_TYPE(Cells) *cells)
+{
+    BITS cell = (OF_TYPE(rank)(value, cells->least) >> cells->shift) - cells->first;
+    cell = cell < 0 ? 0 : cell;
+    return cell > cells->last ? cells->last : cell;
+}
+
+/* Choose the cells for ascending thresholds, and count the thresholds below each of them; the complement of the
+   number marks a cell with several thresholds. */
+void OF_TYPE(make_cells)(int64_t thresholds, const REAL *threshold, int64_t size, OF_TYPE(Cells) *cells, int32_t *below)
+{
+    REAL least = INFINITY, low = INFINITY, high = -INFINITY;
+    for (int64_t k = 0; k < thresholds; k++) {
+        REAL value = threshold[k], magnitude = value < 0 ? -value : value;
+        if (magnitude == INFINITY)
+            continue;
+        if (magnitude > 0 && magnitude < least)
+            least = magnitude;
+        low = value < low ? value : low;
+        high = value > high ? value : high;
+    }
+    low = low > high ? high = 0 : low;
+    memcpy(&cells->least, &least, sizeof least);
+    cells->least -= 1; /* so that the least magnitude differs from 0 */
+    cells->last = (BITS)(size - 1);
+    /* At least 1, so that the difference of two ranks cannot overflow. */
+    for (cells->shift = 1;; cells->shift++) {
+        cells->first = OF_TYPE(rank)(low, cells->least) >> cells->shift;
+        if ((OF_TYPE(rank)(high, cells->least) >> cells->shift) - cells->first < size)
+            break;
+    }
+    memset(below, 0, (size_t)size * sizeof *below);
+    for (int64_t k = 0; k < thresholds; k++)
+        below[OF_TYPE(cell)(threshold[k], cells)]++;
+    int32_t before = 0;
+    for (int64_t k = 0; k < size; k++) {
+        int32_t mine = below[k];
+        below[k] = mine > 1 ? ~before : before;
+        before += mine;
+    }
+}
+
+/* Return the number of thresholds <= score. The thresholds end with a NaN. */
+static inline int64_t OF_TYPE(bin)(REAL score, int64_t thresholds, const REAL *threshold, const OF_TYPE(Cells) *cells,
+                                   const int32_t *below)
+{
+    int64_t reached = below[OF_TYPE(cell)(score, cells)];
+    if (reached < 0) {
+        int64_t most = thresholds;
+        for (reached = ~reached; reached < most;) {
+            int64_t middle = reached + (most - reached) / 2;
+            if (score >= threshold[middle])
+                reached = middle + 1;
+            else
+                most = middle;
+        }
+    }
+    /* If the cell has no threshold, the next one is above the score. */
+    return reached + (score >= threshold[reached]);
+}
+
+/* Make of group numbers the codes of cells (group, class, bin). Without labels there is one class. */
+void OF_TYPE(code_rows)(int64_t n, int64_t *codes, const uint8_t *labels, const REAL *scores, int64_t thresholds,
+                        const REAL *threshold, const OF_TYPE(Cells) *cells, const int32_t *below)
+{
+    const OF_TYPE(Cells) mine = *cells;
+    const int64_t bins = thresholds + 1;
+    if (labels == NULL)
+        for (int64_t row = 0; row < n; row++)
+            codes[row] = codes[row] * bins + OF_TYPE(bin)(scores[row], thresholds, threshold, &mine, below);
+    else
+        for (int64_t row = 0; row < n; row++)
+            codes[row] = (codes[row] * 2 + labels[row]) * bins
+                         + OF_TYPE(bin)(scores[row], thresholds, threshold, &mine, below);
+}
+
+/* Find the place of the highest of several scores of each row; the first one among ties. */
+CLONED void OF_TYPE(find_highest)(int64_t n, int64_t columns, const REAL *const *scores, int64_t *places)
+{
+    enum { rows = 512 };
+    REAL best[rows];
+    BITS place[rows];
+    for (int64_t start = 0; start < n; start += rows) {
+        const int here = n - start < rows ? (int)(n - start) : rows;
+        memcpy(best, scores[0] + start, (size_t)here * sizeof *best);
+        memset(place, 0, sizeof place);
+        for (int64_t column = 1; column < columns; column++) {
+            const REAL *score = scores[column] + start;
+            /* Two loops, since compilers make vectors of each of them, but not of one loop. */
+            for (int row = 0; row < here; row++)
+                place[row] = score[row] > best[row] ? (BITS)column : place[row];
+            for (int row = 0; row < here; row++)
+                best[row] = score[row] > best[row] ? score[row] : best[row];
+        }
+        for (int row = 0; row < here; row++)
+            places[start + row] = place[row];
+    }
+}
+
+#undef REAL
+#undef BITS
+#undef OF_TYPE

@@ -1,0 +1,134 @@
+"""The inner loops, in C and in NumPy, each beside the plain way to do the same."""
+
+import shutil
+import sysconfig
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis.extra.numpy import arrays
+
+import nci_frames as nf
+from nci_frames.counting.engine import kernels
+from nci_frames.counting.engine.kernels import Bins, HashTable, add_codes, highest
+
+TYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+COMPILER = (sysconfig.get_config_var("CC") or "cc").split()[0]
+
+
+@pytest.fixture(autouse=True, scope="module", params=["C", "NumPy"])
+def language(request: pytest.FixtureRequest) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "NumPy":
+            patch.setattr(kernels, "LIBRARY", None)
+        elif kernels.LIBRARY is None:
+            pytest.skip("the package was built without a C compiler")
+        yield
+
+
+def test_where_there_is_a_compiler_the_package_has_the_loops_in_c() -> None:
+    assert kernels.library_path().exists() or shutil.which(COMPILER) is None
+
+
+def binned(thresholds: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    bins = Bins(thresholds, scores.dtype.type)
+    return bins.codes(np.zeros(len(scores), np.int64), None, scores)
+
+
+@example(grid=[0.0, -1e-300], scores=np.zeros(1), dtype=np.float32)  # in single precision -0.0, as low as 0.0
+@example(grid=[-1.8e308, 5e-324], scores=np.array([-5e-324]), dtype=np.float64)
+@given(
+    grid=st.lists(st.floats(allow_nan=False), min_size=1, max_size=50, unique=True),
+    scores=arrays(np.float64, 40, elements=st.floats(allow_nan=False)),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+def test_bins_are_a_sorted_search(grid: list[float], scores: np.ndarray, dtype: type) -> None:
+    thresholds = np.array(sorted(set(grid)))
+    near = np.nextafter(thresholds.astype(dtype), dtype(np.inf))
+    both = np.concatenate([scores, thresholds, near]).astype(dtype)
+    expected = np.searchsorted(thresholds.astype(dtype), both, side="right")
+    assert (binned(thresholds, both) == expected).all()
+
+
+@TYPES
+@pytest.mark.parametrize(
+    "thresholds",
+    [
+        nf.uniform_thresholds(1024),
+        nf.logit_thresholds(65_535),
+        [-np.inf, *np.linspace(-1e-9, 1e-9, 3_001), 1e30],  # nearly all of them in one cell
+        [-np.inf, np.inf],
+        [0.0],
+    ],
+    ids=len,
+)
+def test_bins_of_named_grids(thresholds: list[float], dtype: type) -> None:
+    rng = np.random.default_rng(0)
+    rare = 10 ** -rng.uniform(0, 12, 10_000)
+    scores = np.concatenate([rng.random(10_000), rare, -rare, thresholds, [0, 1, np.inf, -np.inf]]).astype(
+        dtype
+    )
+    edges = np.unique(thresholds)
+    expected = np.searchsorted(edges.astype(dtype), scores, side="right")
+    assert (binned(edges, scores) == expected).all()
+
+
+@TYPES
+def test_codes_number_the_cells_of_groups_classes_and_bins(dtype: type) -> None:
+    rng = np.random.default_rng(0)
+    groups, labels, scores = rng.integers(0, 7, 1000), rng.random(1000) < 0.3, rng.random(1000).astype(dtype)
+    bins = Bins(np.linspace(0, 1, 11), dtype)
+    of = np.searchsorted(np.linspace(0, 1, 11).astype(dtype), scores, side="right")
+    assert len(bins) == 12
+    expected = np.ravel_multi_index((groups, labels.astype(int), of), (7, 2, 12))
+    assert (bins.codes(groups.copy(), labels, scores) == expected).all()
+    # Every second value of an array, and values of another type.
+    expected = np.ravel_multi_index((groups[::2], of[::2]), (7, 12))
+    assert (bins.codes(groups[::2].copy(), None, scores[::2]) == expected).all()
+
+
+def test_codes_are_counted_and_weights_added_in_the_order_of_rows() -> None:
+    rng = np.random.default_rng(0)
+    codes, weights = rng.integers(0, 50, 1000), rng.random(1000)
+    cells = np.zeros(60, np.int32)
+    for part in np.array_split(codes, 3):
+        add_codes(cells, part, None)
+    assert (cells == np.bincount(codes, minlength=60)).all()
+    sums, expected = np.zeros(60), [0.0] * 60
+    add_codes(sums, codes, weights)
+    for code, weight in zip(codes, weights, strict=True):
+        expected[code] += weight
+    assert sums.tolist() == expected
+
+
+@pytest.mark.parametrize("equal_bits", [0, 63], ids=["spread", "all begin alike"])
+def test_hashes_get_numbers_in_the_order_in_which_they_are_added(equal_bits: int) -> None:
+    rng = np.random.default_rng(0)
+    # No hash of the second half is known.
+    hashes = rng.permutation(
+        np.unique(rng.integers(0, 1 << 63, 9000, np.uint64)) >> np.uint64(equal_bits and 40)
+    )
+    hashes = np.array([*dict.fromkeys(hashes.tolist())], np.uint64)
+    known, others = np.array_split(hashes, 2)
+    table = HashTable()
+    assert (table.find(known) == -1).all()
+    for part in np.array_split(known, 20):
+        table.add(part)
+    assert len(table) == len(known)
+    assert (table.find(known) == np.arange(len(known))).all()
+    assert (table.find(others) == -1).all()
+
+
+@TYPES
+@pytest.mark.parametrize("columns", [1, 2, 10, 300])
+def test_the_highest_score_is_that_of_argmax(columns: int, dtype: type) -> None:
+    rng = np.random.default_rng(columns)
+    scores = rng.integers(-3, 4, (columns, 1300)).astype(dtype)
+    scores[rng.random(scores.shape) < 0.1] = -np.inf
+    scores[:, 5] = np.inf
+    assert (highest(list(scores)) == scores.argmax(axis=0)).all()
+    # Columns of different types, one of them with every second value of an array.
+    mixed = [scores[0].astype(np.float64), *np.repeat(scores, 2, axis=1)[1:, ::2]]
+    assert (highest(mixed) == scores.argmax(axis=0)).all()
