@@ -25,7 +25,7 @@ _SIDE, _ROOM = 420, 0.08
 #: Maximum length of a name at a corner.
 _LETTERS = 24
 _SHARES = ("first", "second", "third")
-_OF_CLASS = "share of the class"
+_OF_CLASS, _PERCENT = "share of the class", ".0%"
 
 
 @schemas.checked
@@ -68,9 +68,9 @@ def chart_class_matrix(class_counts: Frame, /, *, priors: Priors = "observed") -
     x = alt.X(field="decision", title="decision", axis={**plain, "labelAngle": -45}, **named)
     base = alt.Chart().encode(x=x, y=alt.Y(field="label", title="true class", axis=plain, **named))
     scale = {"domain": [0, 1], "range": [theme.GROUND, theme.PALETTE[0]], "interpolate": "rgb"}
-    legend = {"format": ".0%", "orient": "bottom", "gradientLength": 160, "title": "share of the class"}
+    legend = {"format": _PERCENT, "orient": "bottom", "gradientLength": 160, "title": _OF_CLASS}
     colour = alt.Color(field="rate", type="quantitative", scale=scale, legend=legend)
-    numbers = {"rows": "rows", "rate": "share of the class", "share": "share of the mix"}
+    numbers = {"rows": "rows", "rate": _OF_CLASS, "share": "share of the mix"}
     shown = canvas.tooltip(numbers, names=("model", "label", "decision"))
     cells = base.mark_rect(stroke=theme.LINE, strokeWidth=1)
     layers = [canvas.layer("cells", cells, color=colour, tooltip=shown)]
@@ -139,7 +139,7 @@ def chart_class_winners(
     named = rows["line"].unique(maintain_order=True).to_list()
     name = {"domain": False, "ticks": False, "title": keys[0] if keys else None}
     up = alt.Y(field="line", type="nominal", sort=named, axis=name)
-    x = alt.X(**_share_axis("start", title))
+    x = alt.X(**axes.rate_axis("start", title, _PERCENT))
     bars = alt.Chart(selection.finite(rows)).encode(x=x, x2=alt.X2("end"), y=up)
     bars = bars.mark_bar(height=_LINE - 4, stroke=theme.GROUND, strokeWidth=1)
     # A narrow range has no room for a label at its start.
@@ -157,7 +157,7 @@ def chart_class_winners(
         [
             canvas.layer("bars", bars, **canvas.fills(style), tooltip=shown),
             canvas.layer("borders", borders, x=x, text=text),
-            canvas.layer("mix", ticks, x=alt.X(**_share_axis("share", title))),
+            canvas.layer("mix", ticks, x=alt.X(**axes.rate_axis("share", title, _PERCENT))),
         ],
         style=style,
         title="Best model between two mixes of the classes",
@@ -194,9 +194,11 @@ def chart_share_answer(rows: pl.DataFrame, /, *, measure: str, models: Sequence[
     selection.refuse_empty(shown["value"], "value", rows)
     style = theme.model_style(rows["model"].unique(), among=models)
     numbers = canvas.value_titles(shown, "share", measure) | {"share": _OF_CLASS}
-    x, y = alt.X(**_share_axis("share", _OF_CLASS)), alt.Y(**axes.value_axis("value", measure))
+    x, y = axes.rate_axis("share", _OF_CLASS, _PERCENT), axes.value_axis("value", measure)
     return canvas.compose(
-        lines.curves(shown.select("model", *numbers), x, y, style=style, numbers=numbers, reach=220),
+        lines.curves(
+            shown.select("model", *numbers), alt.X(**x), alt.Y(**y), style=style, numbers=numbers, reach=220
+        ),
         style=style,
         title=f"{measure} over the share of {rows['class'][0]}",
         subtitle="the other classes in proportion; shaded: the 95 % bounds"
@@ -298,8 +300,3 @@ def _won(ranges: pl.DataFrame) -> pl.DataFrame:
         raise ParameterError("there is no winner to draw", hint=hint)
     selection.check_rows(rows)
     return rows
-
-
-def _share_axis(field: str, title: str) -> dict[str, Any]:
-    """Return the settings of an axis for shares, in percent."""
-    return axes.rate_axis(field, title) | {"axis": {"tickCount": 5, "format": ".0%"}}

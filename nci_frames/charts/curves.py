@@ -60,8 +60,6 @@ def chart_p3(
         rows = selection.pick(schemas.collect(projection, schemas.PROJECTION), "metric", "precision")
     return lines.draw_lines(
         rows,
-        "prevalence",
-        title="Precision over prevalence",
         subtitle=f"positive-prevalence precision (P3) curves at {selection.operating_point(rows)}",
         what="precision",
         observed=observed,
@@ -112,8 +110,6 @@ def chart_f_beta_over_prevalence(
     rows = selection.pick(selection.pick(frame, "metric", "f_beta"), "beta", beta)
     return lines.draw_lines(
         rows,
-        "prevalence",
-        title=f"{f_beta_name(beta)} over prevalence",
         subtitle=f"F-beta with β = {beta:g} at {selection.operating_point(rows)}",
         what=f_beta_name(beta),
         observed=observed,
@@ -170,9 +166,9 @@ def chart_f_beta_over_beta(
     return lines.draw_lines(
         rows,
         "beta",
-        title=f"F-beta over beta at prevalence η = {format_grid(prevalence)}",
-        subtitle=f"F-beta plot at {selection.operating_point(rows)}{seen}",
         what="F-beta",
+        where=f" at prevalence η = {format_grid(prevalence)}",
+        subtitle=f"F-beta plot at {selection.operating_point(rows)}{seen}",
         models=models,
     )
 
@@ -231,8 +227,6 @@ def chart_pr_auc_over_prevalence(
         rule = rows["method"][0]
     return lines.draw_lines(
         rows,
-        "prevalence",
-        title="PR-AUC over prevalence",
         subtitle=f"area under the precision-recall curve, all thresholds; {_METHODS.get(rule, rule)}",
         what="PR-AUC",
         observed=observed,

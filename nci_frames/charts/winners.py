@@ -181,11 +181,9 @@ def chart_rank_over_prevalence(
     scale, axis = alt.Scale(reverse=True, domain=[0.5, last + 0.5]), alt.Axis(values=shown, format="d")
     return lines.draw_lines(
         frame,
-        "prevalence",
         y=alt.Y(field="rank", type="quantitative", title="rank (1 is best)", scale=scale, axis=axis),
         what="rank",
         numbers={"prevalence": "prevalence", "rank": "rank", "value": "value"},
-        title="Rank over prevalence",
         subtitle=f"by {title_of(rows['metric'][0])}",
         models=models,
         observed=observed,

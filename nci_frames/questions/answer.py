@@ -94,9 +94,8 @@ class Asked:
         """
         ranked = self._ranked(prevalence)
         told = self._distinguishable(prevalence) if tested else None
-        if told is None:
-            told = ranked.select(*_AT, distinguishable=pl.lit(None, pl.Boolean)).clear()
-        ranked = beside(ranked, told, _AT)
+        unknown = pl.lit(None, pl.Boolean).alias("distinguishable")
+        ranked = ranked.with_columns(unknown) if told is None else beside(ranked, told, _AT)
         # The best model does not differ from itself.
         differs = pl.when(pl.col("rank") == 1).then(statement=False).otherwise("distinguishable")
         columns = _COLUMNS if self.question.alerts is None else (*_COLUMNS[:-2], *_BUDGET, *_COLUMNS[-2:])
@@ -242,12 +241,9 @@ class Asked:
         return self._everywhere(fitted.select(*_AT, pl.col("value").alias("__judged")), prevalence)
 
     def _areas(self, prevalence: Sequence[float], area: Area) -> pl.DataFrame:
-        areas = self.log.areas((), list(prevalence), area)
-        none = pl.lit(None, pl.Float64)
-        table = areas.drop("lower", "upper").with_columns(threshold=none, beta=none)
-        if not self.log.resampled:
-            bounded = table.with_columns(lower=none, upper=none)
-        else:
+        certified = self.log.areas((), list(prevalence), area)
+        table = certified.drop("lower", "upper").with_columns(beta=pl.lit(None, pl.Float64))
+        if self.log.resampled:
             logs = self._logs
             found = bootstrap(
                 logs.curves(area),
@@ -261,8 +257,8 @@ class Asked:
                 pl.when(pl.col(side).null_count() == 0).then(pl.col(side).mean()).alias(side)
                 for side in ("lower", "upper")
             )
-            bounded = beside(table, bounds, _AT)
-        return self._everywhere(bounded, prevalence)
+            table = beside(table, bounds, _AT)
+        return self._everywhere(table, prevalence)
 
     def _everywhere(self, table: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
         """Repeat rows without a prevalence at each prevalence."""

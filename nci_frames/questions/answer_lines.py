@@ -6,27 +6,10 @@ from typing import Any
 from nci_frames.base.messages import quantity
 from nci_frames.evaluation.labelling.cheapest import labels_in_words, labels_that_tell
 from nci_frames.evaluation.metrics import called_metric, title_of
+from nci_frames.questions import order
 from nci_frames.questions.answer import Answer
-from nci_frames.questions.order import (
-    SOME,
-    all_of,
-    any_of,
-    known_order,
-    leads_in_words,
-    only_leader,
-    read_leads,
-    some_models,
-    untold_in_words,
-)
 from nci_frames.questions.question import Question
-from nci_frames.tables.numbers import (
-    f_beta_name,
-    format_grid,
-    format_one_in,
-    format_threshold,
-    format_value,
-    sentence,
-)
+from nci_frames.tables import numbers
 
 #: Largest relative rounding error of a share of rows.
 _ROUNDING = 1e-9
@@ -60,10 +43,10 @@ def answer_lines(answer: Answer, /) -> list[str]:
     lines = [f"{_place(answer)}, by {measure_words(answer.question)}:"]
     best, chosen, doubted, said = _read(answer)
     if not best:
-        return [*lines, sentence(_nothing(answer))]
+        return [*lines, numbers.sentence(_nothing(answer))]
     first = best[0]
     thresholds = {row["threshold"] for row in best if row["threshold"] is not None}
-    at = f" at threshold {format_threshold(thresholds.pop())}" if len(thresholds) == 1 else ""
+    at = f" at threshold {numbers.format_threshold(thresholds.pop())}" if len(thresholds) == 1 else ""
     # Names of rivals come last, as a phone's first screen must show the choice and its value.
     choice = choice_in_words(best, chosen, _value(answer, first), at=at, doubted=doubted)
     lines += [choice, order_line(answer), said]
@@ -71,7 +54,7 @@ def answer_lines(answer: Answer, /) -> list[str]:
         # If the value is in doubt, so is precision.
         first |= {"precision": None}
     lines.append("" if first["pos_fraction"] is None else _work(answer, first))
-    return [sentence(line) for line in lines if line]
+    return [numbers.sentence(line) for line in lines if line]
 
 
 def choice_in_words(
@@ -81,7 +64,7 @@ def choice_in_words(
     here = f"{at}; in this log" if doubted else f"{at}:"
     if len(chosen) > len(best):
         here = f", {_NEAR}: {best[0]['model']}{at} has"
-    return f"Choose {any_of(_names(chosen))}{here} {value}"
+    return f"Choose {order.any_of(_names(chosen))}{here} {value}"
 
 
 def short_answer(answer: Answer, /) -> str:
@@ -92,7 +75,7 @@ def short_answer(answer: Answer, /) -> str:
     here = "in this log " if doubted else ""
     if len(chosen) > len(best):
         here = f"{_NEAR}: {best[0]['model']} has "
-    first = f"{_place(answer)}: {any_of(_names(chosen))}, {here}{_value(answer, best[0])}"
+    first = f"{_place(answer)}: {order.any_of(_names(chosen))}, {here}{_value(answer, best[0])}"
     return "; ".join(filter(None, [first, order_line(answer), said]))
 
 
@@ -129,8 +112,8 @@ def _told(others: Sequence[_Row], distinguishable: bool | None) -> list[str]:
 
 def _place(answer: Answer) -> str:
     own = ", that of the log" if answer.observed else ""
-    rare = f" ({format_one_in(answer.prevalence)})" if answer.prevalence < _RARE else ""
-    return f"At prevalence {format_grid(answer.prevalence)}{rare}{own}"
+    rare = f" ({numbers.format_one_in(answer.prevalence)})" if answer.prevalence < _RARE else ""
+    return f"At prevalence {numbers.format_grid(answer.prevalence)}{rare}{own}"
 
 
 def measure_words(question: Question, /) -> str:
@@ -147,14 +130,14 @@ def measure_words(question: Question, /) -> str:
     if question.area is not None:
         return name
     if question.threshold is not None:
-        return f"{name} at threshold {format_threshold(question.threshold)}"
+        return f"{name} at threshold {numbers.format_threshold(question.threshold)}"
     return f"{name}, each model at its own best threshold"
 
 
 def measure_name(question: Question, /) -> str:
     """Return the name of the metric of a question."""
     if question.f_beta:
-        return f_beta_name(question.beta)
+        return numbers.f_beta_name(question.beta)
     if question.cost is not None:
         return "expected cost"
     area = question.area
@@ -175,7 +158,7 @@ def _value(answer: Answer, row: _Row) -> str:
         None if number is None else number * (rows or 1)
         for number in (row["value"], row["lower"], row["upper"])
     )
-    shown = format_value if rows is None else _amount
+    shown = numbers.format_value if rows is None else _amount
     per = (
         "" if answer.question.cost is None else " a row" if rows is None else f" for {quantity(rows, 'row')}"
     )
@@ -183,7 +166,7 @@ def _value(answer: Answer, row: _Row) -> str:
 
 
 def bounds_in_words(
-    lower: float | None, upper: float | None, shown: Callable[[float | None], str] = format_value
+    lower: float | None, upper: float | None, shown: Callable[[float | None], str] = numbers.format_value
 ) -> str:
     """Return the bounds of a value in brackets; empty without bounds."""
     return "" if lower is None or upper is None else f" (95 %: {shown(lower)} to {shown(upper)})"
@@ -191,7 +174,7 @@ def bounds_in_words(
 
 def _amount(value: float | None) -> str:
     if value is None:
-        return format_value(value)
+        return numbers.format_value(value)
     return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
 
 
@@ -220,10 +203,10 @@ def _compared(others: Sequence[_Row], *, all_others: bool) -> str:
     if all_others and len(untold) == len(others):
         return "whether it is significantly better than others, this log cannot tell"
     if untold:
-        return f"too few rows to tell: {some_models(untold, SOME)}"
+        return f"too few rows to tell: {order.some_models(untold, order.SOME)}"
     if not all_others:
-        return f"significantly worse than the best: {some_models(_names(others), SOME)}"
-    return f"significantly better than {all_of(len(others))}"
+        return f"significantly worse than the best: {order.some_models(_names(others), order.SOME)}"
+    return f"significantly better than {order.all_of(len(others))}"
 
 
 def _doubt(answer: Answer, best: Sequence[_Row], others: Sequence[_Row]) -> str | None:
@@ -235,14 +218,13 @@ def _doubt(answer: Answer, best: Sequence[_Row], others: Sequence[_Row]) -> str 
         reason = "; ".join(filter(None, [reason, _way_out(answer, best[0])]))
     if reason is None or not answer.tested:
         return reason
-    order = known_order(
+    known = order.known_order(
         _names(best),
         worse=_told(others, distinguishable=True),
         equal=_told(others, distinguishable=False),
         untold=_told(others, distinguishable=None),
-        most=SOME,
     )
-    return f"{reason}; {order}"
+    return f"{reason}; {known}"
 
 
 def _way_out(answer: Answer, row: _Row) -> str:
@@ -301,13 +283,13 @@ def order_line(answer: Answer, /) -> str:
     low, high = answer.span
     if not answer.tested or low == high:
         return ""
-    leads = read_leads(answer.winners, low=low, high=high)
-    known, unknown = [lead for lead in leads if lead.models], untold_in_words(leads)
+    leads = order.read_leads(answer.winners, low=low, high=high)
+    known, unknown = [lead for lead in leads if lead.models], order.untold_in_words(leads)
     if not known:
-        span = f"from {format_grid(low)} to {format_grid(high)}"
+        span = f"from {numbers.format_grid(low)} to {numbers.format_grid(high)}"
         return f"at other prevalences this log cannot tell the value ({span})"
     doubt = f"; the log cannot tell the value {unknown}" if unknown else ""
-    told = only_leader(known)
+    told = order.only_leader(known)
     if told is None:
-        told = f"the best model changes with the prevalence: {leads_in_words(known)}"
+        told = f"the best model changes with the prevalence: {order.leads_in_words(known)}"
     return f"in this log {told}{doubt}"

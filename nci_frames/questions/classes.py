@@ -8,12 +8,7 @@ import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.base.messages import quantity
-from nci_frames.charts.classes import (
-    chart_class_matrix,
-    chart_class_simplex,
-    chart_class_winners,
-    chart_share_answer,
-)
+from nci_frames.charts import classes
 from nci_frames.evaluation.metrics.classes import class_metric
 from nci_frames.questions.answer_lines import best_of, bounds_in_words, choice_in_words, percent, rivals
 from nci_frames.questions.class_comparison import ClassComparison
@@ -103,7 +98,7 @@ def _of_triangle(comparison: ClassComparison) -> pl.DataFrame | None:
 
 def _draw_simplex(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
     marked, models = {comparison.scenario: comparison.mix}, shown_models(comparison)
-    return chart_class_simplex(
+    return classes.chart_class_simplex(
         table, metric=comparison.metric, priors=marked, models=models, **comparison.asked
     )
 
@@ -183,7 +178,7 @@ QUESTIONS = (
         "share",
         _by("{} over the share of a class"),
         _one_share,
-        chart_share_answer,
+        classes.chart_share_answer,
         section="answer",
         rule="share",
         recomputed="along",
@@ -193,7 +188,7 @@ QUESTIONS = (
         "winners",
         _by("Best model by {} over the share of each class"),
         attrgetter("winners"),
-        chart_class_winners,
+        classes.chart_class_winners,
         section="order",
     ),
     picture(
@@ -209,7 +204,7 @@ QUESTIONS = (
     ReportQuestion(
         name="classes", title=_at("How well is each class decided"), section="segments", table=_each_class
     ),
-    picture("matrix", "How often does each class get each decision?", _counts, chart_class_matrix),
+    picture("matrix", "How often does each class get each decision?", _counts, classes.chart_class_matrix),
     ReportQuestion(
         name="mistakes", title=_at("Which decisions are wrong most often"), section="charts", table=_mistakes
     ),

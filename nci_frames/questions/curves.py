@@ -4,12 +4,7 @@ from functools import partial
 
 import polars as pl
 
-from nci_frames.charts.curves import (
-    chart_f_beta_over_beta,
-    chart_f_beta_over_prevalence,
-    chart_p3,
-    chart_pr_auc_over_prevalence,
-)
+from nci_frames.charts import curves
 from nci_frames.charts.operating_points import chart_pos_fraction, chart_pr, chart_roc
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
@@ -69,10 +64,12 @@ QUESTIONS = (
         partial(chart_pos_fraction, log_x=True),
         recomputed="share",
     ),
-    _over_prevalence("p3", "Precision over prevalence", _at_threshold, chart_p3),
-    _over_prevalence("f-prevalence", _f_beta, _at_threshold, chart_f_beta_over_prevalence),
-    _values("f-beta", at_asked("F-beta over beta"), _over_beta, chart_f_beta_over_beta, recomputed="f_beta"),
-    _over_prevalence("pr-auc", "PR-AUC over prevalence", _areas, chart_pr_auc_over_prevalence),
+    _over_prevalence("p3", "Precision over prevalence", _at_threshold, curves.chart_p3),
+    _over_prevalence("f-prevalence", _f_beta, _at_threshold, curves.chart_f_beta_over_prevalence),
+    _values(
+        "f-beta", at_asked("F-beta over beta"), _over_beta, curves.chart_f_beta_over_beta, recomputed="f_beta"
+    ),
+    _over_prevalence("pr-auc", "PR-AUC over prevalence", _areas, curves.chart_pr_auc_over_prevalence),
     picture(
         "roc",
         "ROC curves, logarithmic FPR",

@@ -263,7 +263,6 @@ def known_order(
     worse: Sequence[str] = (),
     equal: Sequence[str] = (),
     untold: Sequence[str] = (),
-    most: int = 3,
 ) -> str:
     """Return what is known of the order, to complete a sentence that says that the value is not known.
 
@@ -277,8 +276,6 @@ def known_order(
         Other models not distinguishable from the best.
     untold
         Other models with too few rows to tell.
-    most
-        Largest number of models named in each list.
 
     Examples
     --------
@@ -291,16 +288,14 @@ def known_order(
     >>> known_order(["a"])
     'the best in this log is a'
     """
-    names, one = some_models(best, most), len(best) == 1
-    doubts = []
-    if equal:
-        doubts.append(f"not distinguishable from {'it' if one else 'them'}: {some_models(equal, most)}")
-    if untold:
-        doubts.append(f"too few rows to tell: {some_models(untold, most)}")
-    if not worse:
+    names, are, them = some_models(best, SOME), *(("is", "it") if len(best) == 1 else ("are", "them"))
+    named = {f"not distinguishable from {them}": equal, "too few rows to tell": untold}
+    doubts = [f"{why}: {some_models(models, SOME)}" for why, models in named.items() if models]
+    if worse:
+        others = len(worse) + len(equal) + len(untold)
+        whom = f"{len(worse):,} of {others:,} others" if doubts else all_of(others)
+        told = f"still, it shows that {names} {are} significantly better than {whom}"
+    else:
         begin = "nor does it show which model is best: " if doubts else ""
-        return "; ".join([f"{begin}the best in this log {'is' if one else 'are'} {names}", *doubts])
-    others = len(worse) + len(equal) + len(untold)
-    whom = f"{len(worse):,} of {others:,} others" if doubts else all_of(others)
-    are = "is" if one else "are"
-    return "; ".join([f"still, it shows that {names} {are} significantly better than {whom}", *doubts])
+        told = f"{begin}the best in this log {are} {names}"
+    return "; ".join([told, *doubts])

@@ -37,10 +37,8 @@ def _draw_over_prevalence(table: pl.DataFrame, comparison: Comparison) -> Chart:
     shaded = "; shaded: the 95 % bounds" if "lower" in table.columns else ""
     return draw_lines(
         table,
-        "prevalence",
         y=alt.Y(**value_axis("value", what)),
         what=what,
-        title=_over_title(comparison),
         subtitle=f"by {by}{shaded}",
         **marks(comparison),
     )

@@ -12,17 +12,11 @@ from altair.utils.schemapi import debug_mode
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts.theme import DARK, DASHES, WIDTH, model_style
+from nci_frames.questions import segment_lines
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked import doubt_of, ranked_tables
 from nci_frames.questions.report import Answered
 from nci_frames.questions.report_question import AnyComparison, shown_models
-from nci_frames.questions.segment_lines import (
-    doubt_of_segments,
-    judged_model,
-    metric_name,
-    said_of,
-    why_untested,
-)
 from nci_frames.questions.segments import segment_numbers
 from nci_frames.reporting.bundle import vega_bundle
 from nci_frames.reporting.content import Content
@@ -72,8 +66,7 @@ def render_report(comparison: Comparison, /, **more: Any) -> str:
     """Return the page as a string; *more* are further fields of ``Content``."""
     content = Content(comparison, **more)
     models = sorted(comparison.points["model"].unique())
-    drawn, by_first = shown_models(comparison), comparison.by_key[0]
-    segments = segment_numbers(comparison)
+    drawn, segments = shown_models(comparison), segment_numbers(comparison)
     offered, first = _offered(comparison, content.scenarios or {})
     tables = ranked_tables(comparison)
     return render_page(
@@ -82,24 +75,15 @@ def render_report(comparison: Comparison, /, **more: Any) -> str:
         drawn,
         live_numbers(comparison, [first, *(eta for _, eta in offered)], content.questions),
         models=models,
-        observed=comparison.observed_prevalence,
         judged_apart="optimistic" in comparison.best.columns,
         offered=offered,
         tables=[(table, table.cells(_COLUMNS)) for table in tables if table.rows.height],
         doubt=doubt_of(tables),
-        grouped=comparison.contenders is not None,
         drawn=drawn if len(drawn) < len(models) else None,
         segments=None if segments is None else _script_json(segments),
-        untested=why_untested(by_first),
-        judged=judged_model(by_first),
-        segments_said=said_of(by_first),
-        segment_doubt=doubt_of_segments(by_first),
+        told=segment_lines,
         shifts=_largest_shifts(comparison.shifts),
         methods=sorted(comparison.areas["method"].drop_nulls().unique()),
-        folds=comparison.fold_count,
-        repeats=None if comparison.certainty is None else comparison.certainty["repeats"].max(),
-        judged_by=metric_name(by_first) if comparison.segments else "",
-        middle=comparison.middle_prevalence,
     )
 
 

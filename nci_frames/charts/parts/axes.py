@@ -26,26 +26,14 @@ _AXIS_TITLES = {
 }
 
 
-def rate_axis(field: str, title: str) -> dict[str, Any]:
-    """Return the settings of an axis for rates: from 0 to 1, whatever the values."""
-    return {
-        "field": field,
-        "type": "quantitative",
-        "title": title,
-        "scale": {"domain": [0, 1]},
-        "axis": {"tickCount": 5, "format": ".1f"},
-    }
-
-
 def value_axis(field: str, title: str, **scale: Any) -> dict[str, Any]:
     """Return the settings of an axis for values of any size."""
-    return {
-        "field": field,
-        "type": "quantitative",
-        "title": title,
-        "scale": scale,
-        "axis": {"tickCount": 5},
-    }
+    return {"field": field, "type": "quantitative", "title": title, "scale": scale, "axis": {"tickCount": 5}}
+
+
+def rate_axis(field: str, title: str, form: str = ".1f") -> dict[str, Any]:
+    """Return the settings of an axis for rates: from 0 to 1, whatever the values."""
+    return value_axis(field, title, domain=[0, 1]) | {"axis": {"tickCount": 5, "format": form}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,10 @@ _COARSE = 12
 
 def draw_lines(
     rows: pl.DataFrame,
-    x: str,
+    x: str = "prevalence",
     *,
     what: str,
-    title: str,
+    where: str = "",
     subtitle: str,
     models: Sequence[str],
     observed: float | None = None,
@@ -35,8 +35,8 @@ def draw_lines(
 ) -> alt.LayerChart:
     """Draw one line per model over prevalence or beta, without points that a log axis cannot show.
 
-    *what* is the name of the values, by default rates. Raise ParameterError unless there is one row per model
-    and x, and at least one value.
+    *what* is the name of the values, by default rates; *where* ends the title. Raise ParameterError unless
+    there is one row per model and x, and at least one value.
     """
     observed = selection.checked_observed(observed)
     y = y or alt.Y(**rate_axis("value", what))
@@ -63,7 +63,7 @@ def draw_lines(
     return canvas.compose(
         [*lines, *(axis.mark(1, "β = 1") if over_beta else axis.observed(observed))],
         style=style,
-        title=title,
+        title=f"{what} over {x}{where}",
         subtitle=subtitle + note + selection.why_dotted(shown.drop_nulls(value)),
         says=f"{what} on the vertical axis; a line per model.",
     )
