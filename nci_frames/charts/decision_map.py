@@ -105,13 +105,15 @@ def chart_decision_map(
         unknown = told.filter(verdict="unknown").select(_ENDS)
         known = _cut(frame, told.filter(pl.col("verdict") != "unknown"))
         subtitle = "the best model of this log; solid: certified; pale: one of several; hatched: nobody knows"
+    strips = [(_leaning(end), _leaning(start)) for start, end in unknown.select(_ENDS).iter_rows()]
+    up = _BETA.y("up")
     names = ("model",) if told is None else ("model", "verdict", "may be best")
     targets = base.mark_area(clip=True, opacity=0).encode(tooltip=canvas.tooltip(numbers, names=names))
     return canvas.compose(
         [
             bands.encode(**canvas.fills(style)),
             *cover,
-            *_hatched(unknown),
+            *hatching.hatching(strips, _ODDS, up, height=_TALL, rise=_BETA.place, leaning=(6, 4)),
             canvas.layer("targets", targets),
             *canvas.named(_labels(known), _ODDS.at("odds"), _BETA.y("beta"), letters=_LETTERS),
             *_ODDS.observed(observed if on_map else None),
@@ -128,13 +130,6 @@ def _leaning(edge: float) -> float:
     """Return the position of the border at this lambda: 6 times the width plus 4 times the height."""
     # Six decades of odds and two of beta, where lambda is 1/(odds·beta²); clipped to finite values outside.
     return min(max(8 - math.log10(edge) if edge else math.inf, -1.0), 11.0)
-
-
-def _hatched(ranges: pl.DataFrame) -> list[alt.Chart]:
-    """Hatch the bands where the best model is unknown."""
-    strips = [(_leaning(end), _leaning(start)) for start, end in ranges.select(_ENDS).iter_rows()]
-    up = _BETA.y("up")
-    return hatching.hatching(strips, _ODDS, up, height=_TALL, rise=_BETA.place, leaning=(6, 4))
 
 
 def _labels(ranges: pl.DataFrame) -> pl.DataFrame:

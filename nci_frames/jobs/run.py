@@ -31,7 +31,7 @@ from nci_frames.jobs.report import make_report
 from nci_frames.jobs.reported import Scope
 from nci_frames.jobs.scenario_values import scenario_facts, scenario_values
 from nci_frames.jobs.traffic import traffic_tables
-from nci_frames.reporting.gates import RunSummary, run_summary
+from nci_frames.reporting.gates import RunSummary
 from nci_frames.reporting.history import write_history
 from nci_frames.schemas import REPEAT
 
@@ -165,7 +165,7 @@ class Run:
         own["window_start"] = self.counts.last_window and self.counts.last_window[0]
         history = self.before.with_run(own, verdicts, self.arrived)
         last_good = (self.last_good or {}).get("run")
-        summary = run_summary(
+        summary = RunSummary(
             history=history["history"], runs=history["runs"], verdicts=verdicts, last_good=last_good
         )
         self._report(folder, facts, summary)

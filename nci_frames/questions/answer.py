@@ -178,7 +178,7 @@ class Asked:
 
         A log sampled by score may support a metric there, but neither of its rates.
         """
-        threshold, counts, log = self.question.threshold, self.log.total, self.log.drawn
+        threshold, counts, log = self.question.threshold, self.log.rows.total, self.log.drawn
         if not isinstance(threshold, int | float) or not has_strata(counts) or log.units or log.repeat:
             return table
         known = table.drop_nulls("value")
@@ -268,14 +268,14 @@ class Asked:
 
     @cached_property
     def _logs(self) -> Resampled:
-        leading = self.log.total["model"].unique().to_list()
+        leading = self.log.rows.total["model"].unique().to_list()
         if len(leading) > MOST_RESAMPLED:
             leading = leading_models(
                 self._ranked(self.places)
                 if self._area is None
                 else rank_models(self.log.areas((), list(self.places), self._area))
             )
-        return Resampled.of(self.log, leading, repeats=self.repeats)
+        return Resampled(self.log, leading, repeats=self.repeats)
 
     def _distinguishable(self, prevalence: Sequence[float]) -> pl.DataFrame | None:
         """Return which models differ from the best; None if the log cannot be resampled."""

@@ -62,9 +62,9 @@ class AnswerTables(LogTables):
         start, end = self.answer_span
         exact = self._exact_winners(start, end) if start < end else None
         ranges = best_at_each(self.answer_over_prevalence) if exact is None else exact
-        known = [name for name in ("lower", "upper") if name in ranges.columns]
-        none = {name: pl.lit(None, pl.Float64) for name in ("lower", "upper") if name not in known}
-        return ranges.select("start", "end", "model", "tied", "supported", *known, **none)
+        if "lower" not in ranges.columns:
+            ranges = ranges.with_columns(pl.lit(None, pl.Float64).alias(side) for side in ("lower", "upper"))
+        return ranges.select("start", "end", "model", "tied", "supported", "lower", "upper")
 
     def _exact_winners(self, start: float, end: float) -> pl.DataFrame | None:
         """Return exact ranges of the best model without gaps; None if only a grid can be evaluated."""

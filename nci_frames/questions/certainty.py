@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
@@ -20,7 +19,6 @@ from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.evaluation.significance.best import best_among, compare_best
 from nci_frames.evaluation.significance.crossover_intervals import area_curves_of, border_of, own_curves_of
 from nci_frames.questions.log_counts import LogCounts
-from nci_frames.questions.units import Drawn
 from nci_frames.schemas import in_runs, rows_where
 
 #: Largest number of models resampled, those nearest to the top; others are never counted as best.
@@ -40,61 +38,36 @@ def leading_models(*rankings: pl.DataFrame) -> list[str]:
     return (ranked if ranked.height else nearest).sort("rank", "mean", "model")["model"].to_list()
 
 
-@dataclass(frozen=True, slots=True)
 class Resampled:
-    """The counts of a log to resample."""
+    """The counts of the first ``MOST_RESAMPLED`` leading models of a log, to resample."""
 
-    #: The models that are resampled.
-    models: tuple[str, ...]
-    #: The counts of all models, by rows or buckets of units.
-    drawn: Drawn
-    #: The counts of *models*: pooled over all keys, and by units.
-    counts: pl.DataFrame
-    by_unit: pl.DataFrame
-    #: The counts by units and weights, at fewer steps of recall, so that exact counts take little longer than
-    #: a thousand bins.
-    steps: pl.DataFrame
-    #: The counts of *steps* at all thresholds.
-    every: pl.DataFrame
-    #: Number of resampled logs.
-    repeats: int
-    #: Prevalences at which areas are computed.
-    etas: tuple[float, ...] = ()
-    #: The areas, by number of resampled logs.
-    _areas: dict[int, list[list[Replicates]]] = field(default_factory=dict)
-    #: The counts at the thresholds of operating points, with these points.
-    _at: list[tuple[pl.DataFrame, pl.DataFrame]] = field(default_factory=list)
-
-    @classmethod
-    def of(
-        cls,
-        log: LogCounts,
-        leading: Sequence[str],
-        *,
-        repeats: int,
-        etas: Sequence[float] = (),
-    ) -> "Resampled":
-        """Return the counts of the first ``MOST_RESAMPLED`` leading models."""
-        models, drawn = tuple(leading[:MOST_RESAMPLED]), log.drawn
+    def __init__(
+        self, log: LogCounts, leading: Sequence[str], *, repeats: int, etas: Sequence[float] = ()
+    ) -> None:
+        #: Number of resampled logs, and prevalences at which areas are computed.
+        self.repeats, self._etas = repeats, etas
+        self.models = models = tuple(leading[:MOST_RESAMPLED])
+        self.drawn = drawn = log.drawn
+        #: The key whose values are drawn whole; None draws rows.
+        self.units: str | None = drawn.units
 
         def of_models(frame: pl.DataFrame) -> pl.DataFrame:
             # Filtering by ``rows_where`` avoids a copy of all counts.
             return rows_where(frame, pl.col("model").is_in(models, nulls_equal=True))
 
-        by_unit = of_models(drawn.total)
-        by_repeat = by_unit if drawn.repeat is None else of_models(drawn.by_repeat)
-        kept = of_models(log.total)
-        whole = weighted_sums(kept)
+        #: The counts of the models: pooled over all keys, and by units.
+        self.counts, self.by_unit = of_models(log.rows.total), of_models(drawn.total)
+        by_repeat = self.by_unit if drawn.repeat is None else of_models(drawn.by_repeat)
+        whole = weighted_sums(self.counts)
         steps = _fewer_steps(whole)
         if drawn.apart:
             steps = at_thresholds(by_repeat, steps, *drawn.apart) if len(steps) < len(whole) else by_repeat
-        every = kept if drawn.units is None else by_repeat
-        return cls(models, drawn, kept, by_unit, steps, every, repeats, tuple(etas))
-
-    @property
-    def units(self) -> str | None:
-        """The key whose values are drawn whole; None draws rows."""
-        return self.drawn.units
+        #: The counts by units and weights, at fewer steps of recall, so that exact counts take little longer
+        #: than a thousand bins; and at all thresholds.
+        self.steps, self.every = steps, self.counts if drawn.units is None else by_repeat
+        #: The areas by number of resampled logs, and operating points with the counts at their thresholds.
+        self._areas: dict[int, list[list[Replicates]]] = {}
+        self._at: list[tuple[pl.DataFrame, pl.DataFrame]] = []
 
     def curves(self, area: Area) -> pl.DataFrame:
         """Return the counts to resample for an area."""
@@ -118,7 +91,7 @@ class Resampled:
         drawn = self._areas.get(repeats)
         if drawn is None:
             logs = Resampling(self.units, self.drawn.repeat, repeats=repeats)
-            etas = sorted({*self.etas, *prevalence})
+            etas = sorted({*self._etas, *prevalence})
             drawn = resample_models(self.steps, Asked("pr_auc", etas), logs)
             self._areas[repeats] = drawn
         return [[one.at(prevalence) for one in models] for models in drawn]

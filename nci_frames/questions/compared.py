@@ -101,7 +101,7 @@ class Compared:
     @computed
     def _summed(self) -> pl.DataFrame:
         """Counts pooled over all keys. Tables compute few rates of them, as all would double the memory."""
-        return self._log.summed(self._log.total)
+        return self._log.summed(self._log.rows.total)
 
     @computed
     def observed_prevalence(self) -> float | None:

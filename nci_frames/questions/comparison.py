@@ -1,8 +1,8 @@
 """Counts of a log and a question -> every table of the answer, computed on first access."""
 
 import warnings
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 import polars as pl
 
@@ -171,10 +171,7 @@ class Comparison(AnswerTables):
 
         None if all segments are compared at the same prevalences.
         """
-        if self.segment_points is None or self.field is None:
-            return None
-        points, field = self.segment_points, self.field
-        return rank_models(project_rates(points, metrics=METRICS, prevalence=field, beta=self.beta))
+        return self._in_field(project_rates)
 
     @computed
     def field_areas(self) -> pl.DataFrame | None:
@@ -186,12 +183,13 @@ class Comparison(AnswerTables):
     @computed
     def field_averages(self) -> pl.DataFrame | None:
         """Averages of ``field_projection`` over segments, ranked; "micro" is the metric of the traffic."""
-        if self.segment_points is None or self.field is None:
-            return None
+        return self._in_field(roll_up, over=self.segments)
+
+    def _in_field(self, project: Callable[..., pl.DataFrame], **more: Any) -> pl.DataFrame | None:
         points, field = self.segment_points, self.field
-        return rank_models(
-            roll_up(points, over=self.segments, metrics=METRICS, prevalence=field, beta=self.beta)
-        )
+        if points is None or field is None:
+            return None
+        return rank_models(project(points, metrics=METRICS, prevalence=field, beta=self.beta, **more))
 
     @computed
     def undefined(self) -> pl.DataFrame:

@@ -83,11 +83,6 @@ class LogCounts:
         return replace(self, drawn=Drawn.of(counts, self.rows.segments, self.repeat))
 
     @property
-    def total(self) -> pl.DataFrame:
-        """Counts pooled over all keys."""
-        return self.rows.total
-
-    @property
     def repeat(self) -> str | None:
         """Key of the repeats."""
         return self.rows.repeat
@@ -160,7 +155,7 @@ class LogCounts:
         if not self.whole:
             return None
         counts, keys, units = self.drawn.by_segment, self.drawn.segments, self.drawn.units
-        together = alike_counts(self.total)[0] if self.repeat is None and units is None else None
+        together = alike_counts(self.rows.total)[0] if self.repeat is None and units is None else None
         tables = [
             shift_tests(
                 without_keys(counts, [other for other in keys if other != key]),

@@ -314,7 +314,7 @@ class LogTables(Compared):
         if not (self._log.resampled and self.best.height):
             return None
         etas = {*self.prevalence, *self._tested}
-        return Resampled.of(self._log, self.leading, repeats=self._draws, etas=sorted(etas))
+        return Resampled(self._log, self.leading, repeats=self._draws, etas=sorted(etas))
 
     @property
     def _tested(self) -> tuple[float, ...]:

@@ -91,10 +91,7 @@ def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
 
 def _measures(comparison: Comparison) -> dict[Measure, tuple[str, str, str]]:
     """Return the name of each measure, its threshold in words, and the threshold on a button."""
-    f_beta, at = (
-        f_beta_name(comparison.main_beta),
-        f"at threshold {format_threshold(comparison.threshold)}",
-    )
+    at, f_beta = f"at threshold {format_threshold(comparison.threshold)}", f_beta_name(comparison.main_beta)
     return {
         "asked": (value_name(comparison.question), "as asked", ""),
         "own": (f_beta, own_threshold_words(comparison), ", own thresholds"),

@@ -10,6 +10,7 @@ from nci_frames.charts.intervals import draw_forest
 from nci_frames.charts.parts.selection import finite
 from nci_frames.charts.segments import chart_decomposition, chart_segments
 from nci_frames.evaluation.projection.projection import project_rates
+from nci_frames.evaluation.support.reasons import first_reason
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, shown_models
 from nci_frames.questions.segment_lines import (
@@ -98,18 +99,15 @@ def worst_first(comparison: Comparison, /) -> pl.DataFrame:
     ranks = comparison.segment_ranks
     if ranks is None:
         return _untested(comparison)
-    worse = is_worse(comparison)
-    return ranks.with_columns(
-        verdict=pl.when(pl.col("value").is_null())
-        .then(pl.col("reason").fill_null("undefined"))
-        .when(pl.col("distinguishable") & worse)
-        .then(pl.lit("worse"))
-        .when(pl.col("distinguishable"))
-        .then(pl.lit("better"))
-        .when("shifted")
-        .then(pl.lit("other scores"))
-        .otherwise(pl.lit("as the rest"))
+    apart = pl.col("distinguishable")
+    verdict = first_reason(
+        (apart & is_worse(comparison), "worse"),
+        (apart, "better"),
+        (pl.col("shifted"), "other scores"),
+        (pl.lit(value=True), "as the rest"),
     )
+    unknown = pl.col("reason").fill_null("undefined")
+    return ranks.with_columns(verdict=pl.when(pl.col("value").is_null()).then(unknown).otherwise(verdict))
 
 
 def _untested(comparison: Comparison) -> pl.DataFrame:

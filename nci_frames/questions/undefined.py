@@ -117,5 +117,4 @@ def off_scale(counts: pl.DataFrame) -> str | None:
     told = no_probabilities(share_off_scale(ends, COUNTS.keys(counts.columns)))
     if told is None:
         return None
-    advice = "compare at the one that is"
-    return f"{told}, so 0.5 is hardly the threshold in use: {advice}"
+    return f"{told}, so 0.5 is hardly the threshold in use: compare at the one that is"

@@ -3,7 +3,6 @@
 import base64
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -29,42 +28,8 @@ _NUMBERS = (*_BOUNDS, "reference", "prevalence", "difference", "difference_lower
 _ORDER = {"fail": 0, "undecided": 1, "pass": 2}
 
 
-@dataclass(frozen=True, slots=True)
 class RunSummary:
-    """Summary of a run in its report and in the history."""
-
-    run: str
-    verdict: str
-    #: Number of runs so far, and the last run whose gates passed.
-    number: int
-    last_good: str | None
-    #: The verdicts, failures first, and the number of each.
-    verdicts: tuple[Mapping[str, Any], ...]
-    counted: Mapping[str, int]
-    #: A chart of each gate over the runs with its data, and the number of gates without one.
-    trends: tuple[Mapping[str, str], ...]
-    hidden_trends: int
-
-    @property
-    def hidden_verdicts(self) -> int:
-        """Number of verdicts that are not listed."""
-        return sum(self.counted.values()) - len(self.verdicts)
-
-    @property
-    def reported(self) -> tuple[Mapping[str, Any], ...]:
-        """The verdicts in a report."""
-        return self.verdicts[:_VERDICTS_REPORTED]
-
-    @property
-    def reported_trends(self) -> tuple[Mapping[str, str], ...]:
-        """The trends in a report; none for a single run."""
-        return self.trends[:_TRENDS_REPORTED] if self.number > 1 else ()
-
-
-def run_summary(
-    *, history: pl.DataFrame, runs: pl.DataFrame, verdicts: pl.DataFrame, last_good: str | None
-) -> RunSummary:
-    """Return the summary of a run.
+    """Summary of a run in its report and in the history.
 
     Parameters
     ----------
@@ -77,18 +42,24 @@ def run_summary(
     last_good
         Last run whose gates passed; None if there is none.
     """
-    this = runs.row(-1, named=True)
-    found = verdicts["verdict"].to_list()
-    return RunSummary(
-        run=this["run"],
-        verdict=this["verdict"],
-        number=len(runs),
-        last_good=last_good,
-        verdicts=tuple(_verdict(row) for row in _worst_first(verdicts).head(_ROWS).to_dicts()),
-        counted={verdict: found.count(verdict) for verdict in _ORDER if verdict in found},
-        trends=tuple(_trends(history, verdicts)),
-        hidden_trends=max(0, _groups(verdicts).height - _DRAWN),
-    )
+
+    def __init__(
+        self, *, history: pl.DataFrame, runs: pl.DataFrame, verdicts: pl.DataFrame, last_good: str | None
+    ) -> None:
+        self.run, self.verdict = runs.select("run", "verdict").row(-1)
+        #: Number of runs so far, and the last run whose gates passed.
+        self.number, self.last_good = len(runs), last_good
+        #: The verdicts, failures first; those in a report; the number that is not listed; and that of each.
+        self.verdicts = [_verdict(row) for row in _worst_first(verdicts).head(_ROWS).to_dicts()]
+        self.reported = self.verdicts[:_VERDICTS_REPORTED]
+        self.hidden_verdicts = len(verdicts) - len(self.verdicts)
+        found = verdicts["verdict"].to_list()
+        self.counted = {verdict: found.count(verdict) for verdict in _ORDER if verdict in found}
+        #: A chart of each gate over the runs with its data; those in a report, none for a single run; and the
+        #: number of gates without one.
+        self.trends = list(_trends(history, verdicts))
+        self.reported_trends = self.trends[:_TRENDS_REPORTED] if self.number > 1 else []
+        self.hidden_trends = max(0, _groups(verdicts).height - _DRAWN)
 
 
 def written(value: float | None) -> str:

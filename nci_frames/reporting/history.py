@@ -83,7 +83,7 @@ def render_history(
         listed=len(listed),
         unusual=shown.head(_ROWS).to_dicts(),
         hidden_files=max(0, len(shown) - _ROWS),
-        keys=[] if changes is None else _keys(changes),
+        keys=[] if changes is None else changes.columns[1 : changes.columns.index("threshold")],
         changes=[] if changes is None else changes.head(_ROWS).to_dicts(),
         dated=_dated(dated),
         scenarios=_grouped(scenarios.head(_VALUES), "scenario", "segment", "model"),
@@ -133,8 +133,3 @@ def _grouped(values: pl.DataFrame, *by: str) -> dict[tuple[Any, ...], dict[str, 
         }
         for group, rows in values.partition_by(by, as_dict=True, maintain_order=True).items()
     }
-
-
-def _keys(changes: pl.DataFrame) -> list[str]:
-    columns = changes.columns
-    return columns[1 : columns.index("threshold")]

@@ -16,6 +16,7 @@ from nci_frames.tables.packed import packed
 #: Maximum number of rows of models on the page: with more models, there are fewer places.
 _MOST_ROWS = 12_000
 
+_COUNTS = ("tp", "fp", "positives", "negatives")
 _SENT = (
     "model", "rank", "threshold", "value", "lower", "upper", "recall", "precision", "pos_fraction",
     "distinguishable", "supported",
@@ -46,13 +47,12 @@ def live_numbers(
     points      for each model ``[tp, fp, positives, negatives]`` at the threshold; null without rates
     =========== ==================================================================================
     """
-    models = comparison.points["model"].unique().sort().to_list()
+    points = comparison.points.sort("model")
+    models = points["model"].to_list()
     etas = sorted({*comparison.answer_prevalences, *chips})
     begin = chips[0] if chips else comparison.asked_prevalence
     label, variants = _variants(comparison, len(models) * len(etas))
     first = [words for words, _ in variants].index(_words(comparison))
-    points = {row["model"]: row for row in comparison.points.iter_rows(named=True)}
-    counts = ("tp", "fp", "positives", "negatives")
     told = [
         _answers(variant, etas, models, tested=place == first) for place, (_, variant) in enumerate(variants)
     ]
@@ -69,10 +69,7 @@ def live_numbers(
             for each in (report_questions() if questions is None else questions)
             if each.say_at is not None
         },
-        points=[
-            None if points[model]["tp"] is None else [points[model][name] for name in counts]
-            for model in models
-        ],
+        points=[None if row[0] is None else list(row) for row in points.select(_COUNTS).iter_rows()],
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from nci_frames.questions.class_comparison import ClassComparison
+from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked import doubt_of, ranked_tables
 from nci_frames.questions.report_question import AnyComparison
 from nci_frames.reporting.content import Content
@@ -28,20 +28,13 @@ def render_markdown(comparison: AnyComparison, /, **more: Any) -> str:
     >>> render_markdown(comparison, title="four rows").splitlines()[0]
     '# four rows'
     """
-    content = Content(comparison, **more)
-    if isinstance(comparison, ClassComparison):
-        page = template("classes.md.jinja", finalize=_finalized, keep_trailing_newline=True, **_FILTERS)
-        return page.render(**vars(content), answered=content.answered, models=comparison.models, rows=_ROWS)
-    tables = ranked_tables(comparison)
-    page = template("report.md.jinja", finalize=_finalized, keep_trailing_newline=True, **_FILTERS)
-    return page.render(
-        **vars(content),
-        answered=content.answered,
-        models=comparison.points["model"].unique(),
-        tables=[(table, table.cells(_COLUMNS)) for table in tables if table.rows.height],
-        doubt=doubt_of(tables),
-        rows=_ROWS,
-    )
+    content, name, own = Content(comparison, **more), "classes.md.jinja", dict[str, Any]()
+    if isinstance(comparison, Comparison):
+        name, tables = "report.md.jinja", ranked_tables(comparison)
+        shown = [(table, table.cells(_COLUMNS)) for table in tables if table.rows.height]
+        own = {"tables": shown, "doubt": doubt_of(tables)}
+    page = template(name, finalize=_finalized, keep_trailing_newline=True, **_FILTERS)
+    return page.render(**vars(content), answered=content.answered, rows=_ROWS, **own)
 
 
 def _finalized(value: object) -> Markup:

@@ -19,7 +19,7 @@ from nci_frames.questions.answer_lines import answer_lines
 from nci_frames.questions.ranked import ranked_tables
 from nci_frames.questions.report import report_charts
 from nci_frames.questions.segment_lines import segment_lines
-from nci_frames.reporting.gates import run_summary
+from nci_frames.reporting.gates import RunSummary
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.live import live_numbers
 from nci_frames.reporting.markdown import render_markdown
@@ -261,7 +261,7 @@ def test_gates_with_hostile_names_are_text_and_no_formula():
     )
     runs = pl.DataFrame({"run": ["=r"], "verdict": ["fail"]})
     history = verdicts.with_columns(run=pl.lit("=r"), sequence=1)
-    gates = run_summary(history=history, runs=runs, verdicts=verdicts, last_good="a|b")
+    gates = RunSummary(history=history, runs=runs, verdicts=verdicts, last_good="a|b")
     pieces = inline(render_markdown(comparison(), gates=gates).replace("[The history](history.html)", ""))
     cells = [content for block, content in pieces if block == "td"]
     place = cells.index("a|b")
