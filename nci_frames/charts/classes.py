@@ -209,7 +209,7 @@ def chart_share_answer(rows: pl.DataFrame, /, *, measure: str, models: Sequence[
 
 @schemas.checked
 def chart_class_simplex(
-    class_counts: pl.DataFrame | pl.LazyFrame,
+    class_counts: Frame,
     /,
     *,
     metric: str = "accuracy",

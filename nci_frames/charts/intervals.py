@@ -95,14 +95,10 @@ def draw_forest(
     if "verdict" in told:
         rest = {"test": "datum.verdict === 'as the rest'", "value": 0.5}
         base = base.encode(opacity=alt.OpacityValue(1, condition=rest))
+    few = {"axis": {"tickCount": 8, "labelSeparation": 8}}
+    along = axes.value_axis("value", name, zero=False, nice=True) | few
     points = base.mark_point(filled=True, size=90, opacity=1).encode(
-        x=alt.X(
-            field="value",
-            type="quantitative",
-            title=name,
-            scale=alt.Scale(zero=False, nice=True),
-            axis=alt.Axis(tickCount=8, labelSeparation=8),
-        ),
+        x=alt.X(**along),
         tooltip=canvas.tooltip({"value": name} | {bound: bound for bound in bounds}, names=[of, *told[2:]]),
         fillOpacity=alt.FillOpacityValue(0, condition={"test": "datum.supported", "value": 1}),
         stroke=alt.Stroke(field="model", type="nominal", legend=None, scale=canvas.model_scale(style)),

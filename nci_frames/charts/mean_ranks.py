@@ -9,6 +9,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import canvas, selection, theme
 from nci_frames.schemas import checked
 from nci_frames.tables.numbers import format_value
@@ -21,9 +22,7 @@ _LETTERS = 30
 
 
 @checked
-def chart_critical_difference(
-    mean_ranks: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str] = ()
-) -> alt.LayerChart:
+def chart_critical_difference(mean_ranks: Frame, /, *, models: Sequence[str] = ()) -> alt.LayerChart:
     """Draw the critical-difference diagram: mean ranks over data sets, and which models do not differ.
 
     Parameters

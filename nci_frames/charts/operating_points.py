@@ -9,6 +9,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, lines, selection, steps, theme
 from nci_frames.schemas import checked
 
@@ -17,9 +18,7 @@ _CHANCE = pl.DataFrame({"fpr": [0.0, 1.0], "tpr": [0.0, 1.0]})
 
 
 @checked
-def chart_roc(
-    rates: pl.DataFrame | pl.LazyFrame, /, *, log_x: bool = False, models: Sequence[str] = ()
-) -> alt.LayerChart:
+def chart_roc(rates: Frame, /, *, log_x: bool = False, models: Sequence[str] = ()) -> alt.LayerChart:
     """Draw the receiver operating characteristic: TPR over FPR, a curve per model.
 
     Parameters
@@ -95,7 +94,7 @@ def chart_roc(
 
 
 @checked
-def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str] = ()) -> alt.LayerChart:
+def chart_pr(projection: Frame, /, *, models: Sequence[str] = ()) -> alt.LayerChart:
     """Draw precision-recall curves, one colour per model and one stroke per prevalence.
 
     Parameters
@@ -163,12 +162,7 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str
 
 @checked
 def chart_pos_fraction(
-    projection: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    tpr: float | None = 0.8,
-    log_x: bool = False,
-    models: Sequence[str] = (),
+    projection: Frame, /, *, tpr: float | None = 0.8, log_x: bool = False, models: Sequence[str] = ()
 ) -> alt.LayerChart:
     """Draw recall over the share of rows predicted positive (POSfrac), by prevalence.
 

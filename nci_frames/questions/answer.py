@@ -30,7 +30,6 @@ from nci_frames.questions.question import Question
 from nci_frames.schemas import beside, has_strata
 
 _AT = ["model", "prevalence"]
-_RATES = ("model", "prevalence", "threshold")
 #: Largest relative difference of equal prevalences, by rounding of sums of weights.
 _SAME = 1e-9
 _BESIDES = ("recall", "precision", "pos_fraction")
@@ -141,8 +140,7 @@ class Asked:
             table = self._projected(points, prevalence)
         besides = points.select(*_AT, recall="tpr", precision=precision(), pos_fraction=pos_fraction())
         if self.question.alerts is not None:
-            why = points.select(*_AT, __unattained="reason")
-            table = beside(table, why, _AT)
+            table = beside(table, points.select(*_AT, __unattained="reason"), _AT)
             table = table.with_columns(reason=pl.coalesce("__unattained", "reason")).drop("__unattained")
             if self.log.whole:
                 besides = besides.join(self._budget(points), on=_AT, nulls_equal=True)
@@ -165,7 +163,7 @@ class Asked:
         if table["prevalence"].null_count():
             # The metric does not depend on prevalence.
             table = table.drop("prevalence").unique(["model", "threshold"], maintain_order=True)
-            table = points.select(_RATES).join(table, on=["model", "threshold"], nulls_equal=True)
+            table = points.select(*_AT, "threshold").join(table, on=["model", "threshold"], nulls_equal=True)
         table = self._with_strata(table)
         if not self.question.own or self.log.judged is None:
             return table

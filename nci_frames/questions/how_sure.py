@@ -11,7 +11,7 @@ from nci_frames.charts.best_model import chart_probability_best
 from nci_frames.charts.intervals import chart_precision_uncertainty
 from nci_frames.evaluation.projection.bands import precision_band
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report_question import Chart, marks, of_shown, picture, said
+from nci_frames.questions.report_question import Chart, of_shown, picture, said, shown_models
 from nci_frames.tables.numbers import f_beta_name, format_threshold
 
 
@@ -40,7 +40,8 @@ def _bands(comparison: Comparison) -> pl.DataFrame | None:
 def _draw_bands(table: pl.DataFrame, comparison: Comparison) -> Chart:
     widest = comparison.precision_uncertainty
     few = table.clear() if widest is None else of_shown(widest, comparison, most=_MOST_BANDS)
-    return chart_precision_uncertainty(table, few, **marks(comparison))
+    models, observed = shown_models(comparison), comparison.observed_prevalence
+    return chart_precision_uncertainty(table, few, models=models, observed=observed)
 
 
 def read_independence(comparison: Comparison) -> str:

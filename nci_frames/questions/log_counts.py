@@ -54,19 +54,16 @@ class LogCounts:
         SchemaError
             If the counts lack a key, or *unit_counts* is not a counts frame or lacks *repeat*.
         """
-        keys = [key for key in COUNTS.keys(counts.columns) if key != WEIGHT]
         for option, wanted in (("segments", segments), ("fold", [fold]), ("repeat", [repeat])):
             COUNTS.need_keys(counts, wanted, option)
         # Columns derived by rates cannot be summed.
         counts = counts.drop(COUNTS.derived, strict=False)
-        kept = [key for key in (*segments, repeat) if key is not None]
-        apart = without_keys(counts, [key for key in keys if key not in kept])
-        rows = drawn = Drawn(apart, tuple(segments), repeat, None, None)
+        rows = drawn = Drawn.of(counts, segments, repeat, by_row=True)
         if unit_counts is not None:
             by_unit = collect(unit_counts, COUNTS, strata=True)
             COUNTS.need_keys(by_unit, [repeat], "repeat")
             drawn = Drawn.of(by_unit, segments, repeat)
-        elif BUCKET in keys and BUCKET not in segments:
+        elif BUCKET in {*counts.columns} - {*segments}:
             drawn = Drawn.of(counts, segments, repeat)
         folds = (*rows.repeats, *([] if fold is None else [fold]))
         whole = all(counts.schema[cell].is_integer() for cell in CELLS)
@@ -74,8 +71,7 @@ class LogCounts:
 
     def by_key(self, key: str) -> "LogCounts":
         """Return the counts of the same log by one of the keys of the segments."""
-        others = [other for other in self.rows.segments if other != key]
-        rows = Drawn(without_keys(self.rows.counts, others), (key,), self.repeat, None, None)
+        rows = Drawn.of(self.rows.counts, [key], self.repeat, by_row=True)
         return replace(self, rows=rows, drawn=Drawn.of(self.drawn.counts, [key], self.repeat))
 
     def with_units(self, counts: pl.DataFrame) -> "LogCounts":

@@ -132,11 +132,14 @@ def picture(
 
     If *draw* is a chart of several models, its parameters named in ``_SHARED`` are filled in.
     """
-    if {"models", "priors"} & {*inspect.signature(draw).parameters}:
-        draw = _of_models(draw)
+    shared = [parameter for parameter in _SHARED if parameter in inspect.signature(draw).parameters]
+
+    def drawn(table: pl.DataFrame, comparison: AnyComparison) -> Chart:
+        return draw(table, **{parameter: _SHARED[parameter](comparison) for parameter in shared})
+
     return ReportQuestion(
-        name=name, title=title, section=section, table=table, draw=draw, under=under, live=live,
-        say=lambda _: [],
+        name=name, title=title, section=section, table=table, draw=drawn if shared else draw, under=under,
+        live=live, say=lambda _: [],
     )  # fmt: skip
 
 
@@ -174,13 +177,3 @@ _SHARED: Mapping[str, Callable[[Any], Any]] = {
     "priors": lambda comparison: comparison.mix,
     "measure": lambda comparison: comparison.measure,
 }
-
-
-def marks(comparison: Comparison, /, *names: str) -> dict[str, Any]:
-    """Return shared parameters of charts by name, by default the models and the prevalence of the log."""
-    return {name: _SHARED[name](comparison) for name in names or ("models", "observed")}
-
-
-def _of_models(chart: Callable[..., Chart]) -> Callable[[pl.DataFrame, Comparison], Chart]:
-    names = [name for name in _SHARED if name in inspect.signature(chart).parameters]
-    return lambda table, comparison: chart(table, **marks(comparison, *names))

@@ -150,7 +150,7 @@ _MOST_PANELS, _MOST_REASONS = 12, 3
 #: Largest number of segments, and of models in each, whose areas are listed; the frames contain all.
 _MOST_SEGMENTS, _MOST_MODELS = 24, 5
 
-#: Heading under which the page folds charts of all segments.
+#: Heading under which the page folds charts of all segments. Charts are by the first key alone.
 _WHY = "How do the segments differ, and why?"
 
 
@@ -163,18 +163,13 @@ def traffic(comparison: Comparison) -> pl.DataFrame | None:
     return rows.select("model", "prevalence", "value", "rank", "gap", "supported", "reason")
 
 
-def _by_first(comparison: Comparison) -> Comparison:
-    """Return the comparison by the first key alone, which is drawn first."""
-    return comparison.by_key[0]
-
-
 def _by(comparison: Comparison) -> str:
     return f"by {comparison.segments[0]}"
 
 
 def _best_areas(comparison: Comparison) -> pl.DataFrame | None:
     """Return PR-AUC of the best models in the first segments, at one prevalence or each segment's own."""
-    comparison = _by_first(comparison)
+    comparison = comparison.by_key[0]
     rows = comparison.field_areas
     if rows is None and comparison.segment_areas is not None:
         rows = comparison.segment_areas.filter(prevalence=comparison.middle_prevalence)
@@ -195,7 +190,7 @@ def _areas_title(comparison: Comparison) -> str:
 
 def _chosen(comparison: Comparison) -> pl.DataFrame | None:
     """Return the value of the best model in the worst segments; on the page, others can be chosen."""
-    comparison = _by_first(comparison)
+    comparison = comparison.by_key[0]
     if not comparison.segments:
         return None
     rows = worst_first(comparison)
@@ -211,7 +206,7 @@ def _chosen_title(comparison: Comparison) -> str:
 
 def _draw_chosen(table: pl.DataFrame, comparison: Comparison) -> Chart:
     # For an area, segments are judged by another metric, so the value of all rows is not comparable.
-    by_first = _by_first(comparison)
+    by_first = comparison.by_key[0]
     whole = None if comparison.question.area is not None else comparison.answer["value"][0]
     dashed = "" if whole is None else f"; dashed: all rows ({format_value(whole)})"
     return draw_forest(
@@ -231,7 +226,7 @@ def _few(comparison: Comparison) -> bool:
 
 
 def _areas(comparison: Comparison) -> pl.DataFrame | None:
-    by_first = _by_first(comparison)
+    by_first = comparison.by_key[0]
     return of_shown(by_first.segment_areas, comparison) if _few(by_first) else None
 
 
@@ -240,13 +235,13 @@ def _draw_areas(table: pl.DataFrame, comparison: Comparison) -> Chart:
         table,
         segments=comparison.segments[0],
         metric="pr_auc",
-        observed=_by_first(comparison).segment_points,
+        observed=comparison.by_key[0].segment_points,
         models=shown_models(comparison),
     )
 
 
 def _differences(comparison: Comparison) -> pl.DataFrame | None:
-    by_first = _by_first(comparison)
+    by_first = comparison.by_key[0]
     if by_first.differences is None or not _few(by_first):
         return None
     leading = comparison.best_winners["model"].unique(maintain_order=True).head(_MOST_REASONS)
@@ -261,7 +256,7 @@ def _draw_differences(table: pl.DataFrame, comparison: Comparison) -> Chart:
 
 def _ranked(comparison: Comparison) -> pl.DataFrame | None:
     """Return the ranks of the segments, or their sizes if not ranked; None without segments."""
-    first = _by_first(comparison)
+    first = comparison.by_key[0]
     return first.segment_sizes if first.segment_ranks is None else first.segment_ranks
 
 

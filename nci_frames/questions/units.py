@@ -40,10 +40,12 @@ class Drawn:
     _pools: dict[tuple[str, ...], pl.DataFrame] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, counts: pl.DataFrame, segments: Sequence[str], repeat: str | None = None) -> "Drawn":
+    def of(
+        cls, counts: pl.DataFrame, segments: Sequence[str], repeat: str | None = None, *, by_row: bool = False
+    ) -> "Drawn":
         """Return the counts to resample, by buckets if they have the key of ``unit_buckets``."""
         keys = COUNTS.keys(counts.columns)
-        units = BUCKET if BUCKET in keys and BUCKET not in (*segments, repeat) else None
+        units = None if by_row or BUCKET not in keys or BUCKET in (*segments, repeat) else BUCKET
         apart = [key for key in segments if key in keys]
         weighed = WEIGHT if WEIGHT in keys else None
         kept = [*apart, *(key for key in (repeat, units, weighed) if key is not None)]

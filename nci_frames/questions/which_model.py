@@ -9,7 +9,7 @@ from nci_frames.evaluation.metrics import asked_metric
 from nci_frames.questions.answer_lines import answer_lines, measure_words, value_name
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.first_questions import first_questions
-from nci_frames.questions.report_question import Chart, marks, of_shown, picture
+from nci_frames.questions.report_question import Chart, of_shown, picture, shown_models
 from nci_frames.tables.numbers import format_grid, sentence
 
 #: Largest number of models with bands: more bands overlap too much.
@@ -40,7 +40,8 @@ def _draw_over_prevalence(table: pl.DataFrame, comparison: Comparison) -> Chart:
         y=alt.Y(**value_axis("value", what)),
         what=what,
         subtitle=f"by {by}{shaded}",
-        **marks(comparison),
+        models=shown_models(comparison),
+        observed=comparison.observed_prevalence,
     )
 
 
