@@ -93,18 +93,15 @@ def chart_decision_map(
     numbers = {"threshold": "threshold", "lambda_start": "λ from", "lambda_end": "λ to"}
     if told is None:
         unknown = selection.unsupported_ranges(frame, *_ENDS)
-        cover = [areas(unknown, "untold", color=theme.GROUND, opacity=0.7)] if len(unknown) else []
+        covers = [("untold", unknown, 0.7)]
         known, why = frame.filter(selection.supported(frame)), selection.why_marked("hatched", frame)
         subtitle = f"the best model at every point; borders are exact{why}"
     else:
-        cover = [
-            areas(ranges, verdict, color=theme.GROUND, opacity=opacity)
-            for verdict, opacity in (("several", 0.6), ("unknown", 1.0))
-            if len(ranges := told.filter(verdict=verdict).select(_ENDS))
-        ]
         unknown = told.filter(verdict="unknown").select(_ENDS)
+        covers = [("several", told.filter(verdict="several").select(_ENDS), 0.6), ("unknown", unknown, 1.0)]
         known = _cut(frame, told.filter(pl.col("verdict") != "unknown"))
         subtitle = "the best model of this log; solid: certified; pale: one of several; hatched: nobody knows"
+    cover = [areas(part, name, color=theme.GROUND, opacity=pale) for name, part, pale in covers if len(part)]
     strips = [(_leaning(end), _leaning(start)) for start, end in unknown.select(_ENDS).iter_rows()]
     up = _BETA.y("up")
     names = ("model",) if told is None else ("model", "verdict", "may be best")

@@ -8,7 +8,6 @@ import polars as pl
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.classes import lines_at, mix_in_words, opening_class
 from nci_frames.questions.order import leads_in_words
-from nci_frames.questions.report_question import shown_models
 from nci_frames.reporting.content import Content
 from nci_frames.reporting.html import render_page
 from nci_frames.reporting.live import answers_at, looked_up
@@ -27,15 +26,7 @@ def render_class_page(comparison: ClassComparison, /, **more: Any) -> str:
     measure, models, beta = comparison.measure, comparison.models, comparison.beta
     answers = [answers_at(measure, _along(comparison, name), models, _SENT) for name in names]
     live = looked_up(models, places, at_mix[first], asked=asked, answers=answers, beta=beta, own=at_mix)
-    return render_page(
-        "classes.html.jinja",
-        content,
-        shown_models(comparison),
-        live,
-        measure=measure,
-        mix=mix_in_words(comparison),
-        varied=names,
-    )
+    return render_page("classes.html.jinja", content, live, mix=mix_in_words(comparison))
 
 
 def _along(comparison: ClassComparison, name: str) -> Iterator[tuple[list[str], list[dict[str, Any]]]]:

@@ -65,32 +65,23 @@ _FILTERS: Mapping[str, Callable[[Any], str]] = {
 def render_report(comparison: Comparison, /, **more: Any) -> str:
     """Return the page as a string; *more* are further fields of ``Content``."""
     content = Content(comparison, **more)
-    models = sorted(comparison.points["model"].unique())
-    drawn, segments = shown_models(comparison), segment_numbers(comparison)
+    segments, tables = segment_numbers(comparison), ranked_tables(comparison)
     offered, first = _offered(comparison, content.scenarios or {})
-    tables = ranked_tables(comparison)
     return render_page(
         "report.html.jinja",
         content,
-        drawn,
         live_numbers(comparison, [first, *(eta for _, eta in offered)], content.questions),
-        models=models,
-        judged_apart="optimistic" in comparison.best.columns,
         offered=offered,
         tables=[(table, table.cells(_COLUMNS)) for table in tables if table.rows.height],
         doubt=doubt_of(tables),
-        drawn=drawn if len(drawn) < len(models) else None,
         segments=None if segments is None else _script_json(segments),
         told=segment_lines,
         shifts=_largest_shifts(comparison.shifts),
-        methods=sorted(comparison.areas["method"].drop_nulls().unique()),
     )
 
 
-def render_page(
-    name: str, content: Content, charted: Sequence[str], live: Mapping[str, Any], **more: Any
-) -> str:
-    """Fill a template with the questions, charts of the models *charted*, scripts, and their data."""
+def render_page(name: str, content: Content, live: Mapping[str, Any], **more: Any) -> str:
+    """Fill a template with the questions, charts, scripts, and their data."""
     scripts = [vega_bundle(), *map(own, _SCRIPTS)]
     shown = content.answered
     return template(name, **_FILTERS).render(
@@ -98,7 +89,7 @@ def render_page(
         policy=_policy(scripts),
         css=own("report.css"),
         scripts=scripts,
-        legend=_legend(charted),
+        legend=_legend(shown_models(content.comparison)),
         shown=shown,
         drawn_in=_folded(shown, content.comparison),
         rows=_ROWS,
