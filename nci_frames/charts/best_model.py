@@ -71,7 +71,7 @@ def chart_probability_best(
     )
     selection.check_rows(rows)
     axis = axes.LogAxis.through("prevalence", rows["prevalence"], observed)
-    style = theme.model_style(frame["model"], among=models)
+    style = theme.ModelStyle(frame["model"], among=models)
     areas = alt.Chart(selection.finite(rows)).mark_area(opacity=0.85, stroke=theme.GROUND, strokeWidth=0.7)
     numbers = canvas.tooltip({"prevalence": "prevalence", "probability": "probability"})
     height = alt.Y(**axes.rate_axis("to", "probability of being the best"))

@@ -86,7 +86,7 @@ def chart_class_matrix(class_counts: Frame, /, *, priors: Priors = "observed") -
     return canvas.facet(
         table.with_columns(percent=percent),
         layers,
-        style=theme.model_style(table["model"]),
+        style=theme.ModelStyle(table["model"]),
         title="Decisions by class",
         subtitle=told,
         says="A matrix of true classes and decisions for each model.",
@@ -134,7 +134,7 @@ def chart_class_winners(
     selection.one_comparison(frame.drop(keys[:1]), schemas.CLASS_WINNERS)
     line = (pl.col(keys[0]).cast(pl.String) if keys else pl.lit("")).fill_null("missing")
     rows = _won(frame).with_columns(line=line).sort(*keys, "start")
-    style = theme.model_style(rows["model"], among=models)
+    style = theme.ModelStyle(rows["model"], among=models)
     title = _OF_CLASS if keys == ["class"] else "share of the way from the first mix to the last"
     named = rows["line"].unique(maintain_order=True).to_list()
     name = {"domain": False, "ticks": False, "title": keys[0] if keys else None}
@@ -192,7 +192,7 @@ def chart_share_answer(rows: pl.DataFrame, /, *, measure: str, models: Sequence[
     """
     shown = rows.sort("model", "share")
     selection.refuse_empty(shown["value"], "value", rows)
-    style = theme.model_style(rows["model"].unique(), among=models)
+    style = theme.ModelStyle(rows["model"].unique(), among=models)
     numbers = canvas.value_titles(shown, "share", measure) | {"share": _OF_CLASS}
     x, y = axes.rate_axis("share", _OF_CLASS, _PERCENT), axes.value_axis("value", measure)
     return canvas.compose(
@@ -258,7 +258,7 @@ def chart_class_simplex(
     found, classes = winners_in_triangle(class_counts, metric=metric, beta=beta, cost=cost)
     # Coordinates: height is the share of the third class; across is that of the second plus half the height.
     rows = _won(found).with_columns(pl.col("start", "end") + pl.col("third") / 2)
-    style = theme.model_style(rows["model"], among=models)
+    style = theme.ModelStyle(rows["model"], among=models)
     place: dict[str, Any] = {"type": "quantitative", "axis": None, "scale": {"domain": [-_ROOM, 1 + _ROOM]}}
     x, y = alt.X(field="across", **place), alt.Y(field="third", **place)
     height = round(_SIDE * math.sqrt(3) / 2)

@@ -87,7 +87,7 @@ def chart_decision_map(
         return canvas.layer(name, marks.mark_area(clip=True, **mark))
 
     merged = selection.merged_ranges(frame, *_ENDS)
-    style = theme.model_style(frame["model"], among=models)
+    style = theme.ModelStyle(frame["model"], among=models)
     bands = areas(merged, "bands", opacity=0.75, stroke=theme.GROUND, strokeWidth=0.7)
     # The thresholds of one model change too often to draw borders; tooltips show them.
     numbers = {"threshold": "threshold", "lambda_start": "λ from", "lambda_end": "λ to"}

@@ -95,7 +95,7 @@ def chart_f_beta_plot(
     if axis.low == axis.high:
         raise ParameterError("a curve over beta needs at least two betas", found=f"beta {axis.low:g}")
     ranges = ranges.filter(pl.col("start") < axis.high, pl.col("end") > axis.low).sort("start")
-    style = theme.model_style([*rows["model"], *ranges["model"]], among=models)
+    style = theme.ModelStyle([*rows["model"], *ranges["model"]], among=models)
     here = "each fold's own prevalence" if where is None else f"prevalence η = {format_grid(where)}"
     # The bars lie between the plot and its axis.
     labels = axis.labels | {"offset": _BARS}

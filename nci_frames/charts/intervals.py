@@ -82,7 +82,7 @@ def draw_forest(
     """
     selection.check_rows(rows)
     selection.refuse_empty(rows["value"], "value", rows)
-    style = theme.model_style(rows["model"], among=models)
+    style = theme.ModelStyle(rows["model"], among=models)
     of, by, pixels = ("segment", "place", 18) if "segment" in rows.columns else ("model", "value", 26)
     sort = alt.EncodingSortField(field=by, op="max", order="ascending" if by == "place" else order)
     bounds = [name for name in ("lower", "upper") if name in rows.columns]
@@ -193,7 +193,7 @@ def chart_precision_uncertainty(
     )
     rows = pl.concat([curve, marks.sort("model")], how="diagonal")
     selection.check_rows(rows)
-    style = theme.model_style(bands["model"].unique(), among=models)
+    style = theme.ModelStyle(bands["model"].unique(), among=models)
     axis = axes.LogAxis.through("prevalence", [*curve["prevalence"], *marks["at"].drop_nulls()], observed)
     base = alt.Chart().encode(x=axis.x(), color=canvas.colour(style, legend=None))
     middle = base.encode(y=alt.Y(**axes.rate_axis("value", "precision")))

@@ -74,7 +74,7 @@ def chart_critical_difference(mean_ranks: Frame, /, *, models: Sequence[str] = (
     along: dict[str, Any] = {"scale": {"domain": [1.0, last], "nice": False}, "axis": axis}
     x = partial(alt.X, type="quantitative", **along)
     y = partial(alt.Y, type="quantitative", scale={"domain": [height, 0]}, axis=None)
-    style = theme.model_style(frame["model"], among=models)
+    style = theme.ModelStyle(frame["model"], among=models)
     colour, line = canvas.colour(style, legend=None), alt.Chart(rows).mark_rule(strokeWidth=1.5)
     bars = pl.DataFrame(
         [(*span, _height(row)) for row, span in enumerate(spans)], schema=["start", "end", "y"], orient="row"

@@ -62,7 +62,7 @@ def chart_roc(rates: Frame, /, *, log_x: bool = False, models: Sequence[str] = (
     )
     beyond = rows.filter(pl.col("fpr") > 0 if log_x else pl.lit(True))
     selection.refuse_empty(beyond["threshold"], "point", frame, ", none with both rates")
-    style = theme.model_style(frame["model"].unique(), among=models)
+    style = theme.ModelStyle(frame["model"].unique(), among=models)
     numbers = {"fpr": "FPR", "tpr": "TPR", "threshold": "threshold"}
     y, size = alt.Y(**axes.rate_axis("tpr", "TPR (recall)")), (420, 420)
     x, chance, how, turn = alt.X(**axes.rate_axis("fpr", "FPR")), _CHANCE, "dashed: chance", "linear"
@@ -152,7 +152,7 @@ def chart_pr(projection: Frame, /, *, models: Sequence[str] = ()) -> alt.LayerCh
         rows,
         alt.X(**axes.rate_axis("recall", "recall (TPR)")),
         alt.Y(**axes.rate_axis("precision", "precision (PPV)")),
-        style=theme.model_style(frame["model"].unique(), among=models),
+        style=theme.ModelStyle(frame["model"].unique(), among=models),
         numbers=canvas.own_titles(*order, "prevalence"),
         title="Precision-recall curves",
         subtitle=f"steps between attained points: the area below is the average precision{note}{doubt}",
@@ -226,7 +226,7 @@ def chart_pos_fraction(
     )
     selection.refuse_empty(every["recall"], "point", rows, ", each with a share of predicted positives of 0")
     size = (theme.WIDTH, lines.SQUARE)
-    style = theme.model_style(frame["model"].unique(), among=models)
+    style = theme.ModelStyle(frame["model"].unique(), among=models)
     if log_x:
         right, wrong = _right_and_wrong(every)
         seen = ((right * odds + wrong).log() for odds in steps.ODDS)

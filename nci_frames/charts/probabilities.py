@@ -10,7 +10,7 @@ from nci_frames import schemas
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import canvas, lines, selection
 from nci_frames.charts.parts.axes import rate_axis, value_axis
-from nci_frames.charts.parts.theme import RULE, model_style
+from nci_frames.charts.parts.theme import RULE, ModelStyle
 from nci_frames.evaluation.probabilities.decisions import cost_curve
 from nci_frames.schemas import checked
 from nci_frames.tables.numbers import format_grid
@@ -68,7 +68,7 @@ def chart_calibration(
     x, y = rate_axis("predicted", "score (mean of the bin)"), rate_axis("observed", "share of positives")
     ends = alt.Chart(pl.DataFrame({"predicted": [0.0, 1.0], "observed": [0.0, 1.0]}))
     diagonal = canvas.layer("diagonal", ends.mark_line(**RULE), x=alt.X(**x), y=alt.Y(**y))
-    style = model_style(rows["model"].unique(), among=models)
+    style = ModelStyle(rows["model"].unique(), among=models)
     drawn = lines.curves(rows, alt.X(**x), alt.Y(**y), style=style, numbers=numbers, dots=True)
     return canvas.compose(
         [diagonal, *drawn],
@@ -139,7 +139,7 @@ def chart_decision_curve(
     nobody = alt.Chart(pl.DataFrame({"net_benefit": [0.0]}))
     numbers = canvas.own_titles(t, "net_benefit", "lower", "upper", "treat_all", "interventions_avoided")
     drawn, note = selection.fitted(rows, t, ["net_benefit", "lower", "upper"], log_x=False)
-    style = model_style(rows["model"].unique(), among=models)
+    style = ModelStyle(rows["model"].unique(), among=models)
     curves = lines.curves(drawn, x, y, style=style, numbers=numbers, clip=True, reach=220)
     return canvas.compose(
         [
@@ -207,7 +207,7 @@ def chart_cost_curve(
     y = alt.Y(**value_axis("actual", "normalised cost", domain=[0, highest]))
     trivial = alt.Chart(pl.DataFrame({"probability_cost": [0.0, 0.5, 1.0], "actual": [0.0, 0.5, 0.0]}))
     numbers = canvas.own_titles("probability_cost", "threshold_probability", "actual", "achievable")
-    style = model_style(rows["model"].unique(), among=models)
+    style = ModelStyle(rows["model"].unique(), among=models)
     curves = lines.curves(rows, x, y, style=style, numbers=numbers, reach=220)
     best = alt.Chart(selection.finite(rows)).mark_line(order=False, strokeDash=[2, 3])
     achievable = canvas.layer("achievable", best, x=x, y=alt.Y("achievable:Q"), color=canvas.colour(style))

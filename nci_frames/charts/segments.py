@@ -94,7 +94,7 @@ def chart_segments(
     y = alt.Y(**axes.rate_axis("value", title))
     if not rows["value"].drop_nulls().is_between(0, 1).all():
         y = alt.Y(field="value", type="quantitative", title=title, axis=alt.Axis(tickCount=5))
-    style = theme.model_style(frame["model"], among=models)
+    style = theme.ModelStyle(frame["model"], among=models)
     names = ("segment", "model")
     layers = lines.curves(rows, axis.x(), y, style=style, numbers=numbers, names=names, inherited=True)
     if len(marks):
@@ -238,7 +238,7 @@ def chart_decomposition(decomposition: Frame, /, *, over: str | None = None) -> 
             canvas.layer("total", diamonds, x=alt.X("difference:Q"), y=y, tooltip=numbers),
             canvas.layer("undefined", notes, x=alt.XDatum(0), y=y, text=alt.Text("note:N"), tooltip=reasons),
         ],
-        style=theme.model_style(()),
+        style=theme.ModelStyle(()),
         title=f"Why segments differ in {title_of(frame['metric'][0])}",
         subtitle="bars: parts of the difference from the reference; diamond: their sum",
         says="A panel per model, a bar per segment.",

@@ -65,7 +65,7 @@ def _trend(
     above: Sequence[alt.Chart] = (),
 ) -> alt.LayerChart:
     """Draw the values of each model in the order of the rows, with bounds, and symbols by *told*."""
-    style = theme.model_style(rows["model"].unique())
+    style = theme.ModelStyle(rows["model"].unique())
     base = alt.Chart(rows).encode(x=x, color=canvas.colour(style))
     known = base.transform_filter("isValid(datum.value)").encode(y=_height(title))
     bars = base.transform_filter("isValid(datum.lower)").mark_rule(opacity=0.5)

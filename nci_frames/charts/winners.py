@@ -76,7 +76,7 @@ def chart_winner_ranges(
     rows = frame.with_columns(pl.col("start").clip(low), pl.col("end").clip(upper_bound=high))
     rows = rows.filter(pl.col("start") < pl.col("end"))
     selection.check_rows(rows)
-    style = theme.model_style(frame["model"], among=models)
+    style = theme.ModelStyle(frame["model"], among=models)
     base = alt.Chart(selection.finite(rows)).encode(x=axis.x("start"), x2=alt.X2("end"))
     merged = selection.merged_ranges(rows, "start", "end")
     bars = base.properties(data=selection.finite(merged))

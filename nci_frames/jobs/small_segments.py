@@ -38,7 +38,7 @@ def small_segments(
     if not keys or not max(least.min_positives, least.min_negatives):
         return counts.clear().select(keys)
     repeat = REPEAT if REPEAT in counts.columns else None
-    worth = Drawn.of(counts if by_unit is None else by_unit, keys, repeat).worth(keys)
+    worth = Drawn(counts if by_unit is None else by_unit, keys, repeat).worth(keys)
     own = one_repeat(counts) if worth is None else counts
     totals = own.group_by("model", *COUNTS.keys(own.columns)).agg(
         positives=(pl.col("tp") + pl.col("fn")).first(), negatives=(pl.col("fp") + pl.col("tn")).first()

@@ -86,7 +86,7 @@ def _doubt(job: Job, labelled: Reported) -> str | None:
         return None
     # From one repeat, like the estimate.
     by_unit = one_repeat(labelled.by([*([REPEAT] if job.columns.repeat else []), BUCKET], "all"))
-    drawn = Drawn.of(by_unit, (), None)
+    drawn = Drawn(by_unit, (), None)
     worth = drawn.worth(())
     if worth is None or drawn.buckets is None:
         return "rows are taken as independent, and too few buckets of units tell whether they are"

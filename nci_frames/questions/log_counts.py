@@ -58,25 +58,25 @@ class LogCounts:
             COUNTS.need_keys(counts, wanted, option)
         # Columns derived by rates cannot be summed.
         counts = counts.drop(COUNTS.derived, strict=False)
-        rows = drawn = Drawn.of(counts, segments, repeat, by_row=True)
+        rows = drawn = Drawn(counts, segments, repeat, by_row=True)
         if unit_counts is not None:
             by_unit = collect(unit_counts, COUNTS, strata=True)
             COUNTS.need_keys(by_unit, [repeat], "repeat")
-            drawn = Drawn.of(by_unit, segments, repeat)
+            drawn = Drawn(by_unit, segments, repeat)
         elif BUCKET in {*counts.columns} - {*segments}:
-            drawn = Drawn.of(counts, segments, repeat)
+            drawn = Drawn(counts, segments, repeat)
         folds = (*rows.repeats, *([] if fold is None else [fold]))
         whole = all(counts.schema[cell].is_integer() for cell in CELLS)
         return cls(counts, rows, folds, whole, drawn)
 
     def by_key(self, key: str) -> "LogCounts":
         """Return the counts of the same log by one of the keys of the segments."""
-        rows = Drawn.of(self.rows.counts, [key], self.repeat, by_row=True)
-        return replace(self, rows=rows, drawn=Drawn.of(self.drawn.counts, [key], self.repeat))
+        rows = Drawn(self.rows.counts, [key], self.repeat, by_row=True)
+        return replace(self, rows=rows, drawn=Drawn(self.drawn.counts, [key], self.repeat))
 
     def with_units(self, counts: pl.DataFrame) -> "LogCounts":
         """Return the counts of the same log with other counts by buckets of units."""
-        return replace(self, drawn=Drawn.of(counts, self.rows.segments, self.repeat))
+        return replace(self, drawn=Drawn(counts, self.rows.segments, self.repeat))
 
     @property
     def repeat(self) -> str | None:

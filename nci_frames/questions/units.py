@@ -1,7 +1,6 @@
 """Counts by buckets of units -> bounds of operating points."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -10,7 +9,7 @@ from nci_frames.counts.pooling import one_repeat, pooled_counts
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.rates.clusters import class_worth, effective_rows
 from nci_frames.evaluation.rates.rates import RateInterval, clustered_bounds, with_bounds, with_worth
-from nci_frames.schemas import BUCKET, COUNTS, RATES, WEIGHT, has_strata
+from nci_frames.schemas import BUCKET, COUNTS, RATES, WEIGHT
 
 #: Counts a log by segments and buckets of units, at least at the given thresholds.
 SegmentUnits = Callable[[Sequence[float]], pl.DataFrame]
@@ -19,59 +18,43 @@ _BOUNDS = ("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
 _SHARES = ("positives_worth", "negatives_worth")
 
 
-@dataclass(frozen=True, slots=True)
 class Drawn:
     """Counts to resample, by whole buckets of units or by rows."""
 
-    #: Counts by segments, repeats and buckets of units, if any.
-    counts: pl.DataFrame
-    segments: tuple[str, ...]
-    #: Key of the repeats of a cross-validation; each repeat has the rows of every unit.
-    repeat: str | None
-    #: Key of the buckets; None if rows are independent.
-    units: str | None
-    #: Number of buckets; None if rows are independent.
-    buckets: int | None
-    #: Caches by keys: effective rows per row, effective rows of each threshold, the rows of each bucket, and
-    #: the counts without some keys.
-    _worth: dict[tuple[str, ...], pl.DataFrame] = field(default_factory=dict)
-    _effective: dict[tuple[bool, float], pl.DataFrame] = field(default_factory=dict)
-    _groups: dict[tuple[str, ...], list[BucketCounts]] = field(default_factory=dict)
-    _pools: dict[tuple[str, ...], pl.DataFrame] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls, counts: pl.DataFrame, segments: Sequence[str], repeat: str | None = None, *, by_row: bool = False
-    ) -> "Drawn":
-        """Return the counts to resample, by buckets if they have the key of ``unit_buckets``."""
+    def __init__(
+        self,
+        counts: pl.DataFrame,
+        segments: Sequence[str],
+        repeat: str | None = None,
+        *,
+        by_row: bool = False,
+    ) -> None:
         keys = COUNTS.keys(counts.columns)
-        units = None if by_row or BUCKET not in keys or BUCKET in (*segments, repeat) else BUCKET
-        apart = [key for key in segments if key in keys]
-        weighed = WEIGHT if WEIGHT in keys else None
-        kept = [*apart, *(key for key in (repeat, units, weighed) if key is not None)]
-        return cls(
-            without_keys(counts, [key for key in keys if key not in kept]),
-            tuple(apart),
-            repeat,
-            units,
-            None if units is None else counts[units].n_unique(),
-        )
-
-    @property
-    def apart(self) -> tuple[str, ...]:
-        """Keys of resampling: units, which are drawn whole, and strata, which are drawn separately."""
-        weighed = [WEIGHT] if has_strata(self.counts) else []
-        return (*([] if self.units is None else [self.units]), *weighed)
-
-    @property
-    def enough(self) -> bool:
-        """Whether there are enough buckets for intervals and tests; always true for independent rows."""
-        return self.buckets is None or self.buckets >= LEAST_BUCKETS
-
-    @property
-    def resampled(self) -> bool:
-        """Whether logs can be resampled: repeats need units, as the rows of a unit are dependent."""
-        return self.enough and (self.repeat is None or self.units is not None)
+        #: Key of the buckets, if the counts have that of ``unit_buckets``; None if rows are independent.
+        self.units = units = None if by_row or BUCKET not in keys or BUCKET in (*segments, repeat) else BUCKET
+        #: Number of buckets; None if rows are independent.
+        self.buckets: int | None = None if units is None else counts[units].n_unique()
+        self.segments = tuple(key for key in segments if key in keys)
+        #: Key of the repeats of a cross-validation, also in a list, which is empty without repeats. Each
+        #: repeat has the rows of every unit.
+        self.repeat, self.repeats = repeat, [] if repeat is None else [repeat]
+        #: Keys of resampling: units, which are drawn whole, and strata, which are drawn separately.
+        self.apart = tuple(key for key in (units, WEIGHT) if key in keys)
+        #: Counts by segments, repeats and buckets of units, if any.
+        kept = (*self.segments, *self.repeats, *self.apart)
+        self.counts = without_keys(counts, [key for key in keys if key not in kept])
+        #: Whether there are enough buckets for intervals and tests; always true for independent rows.
+        self.enough = self.buckets is None or self.buckets >= LEAST_BUCKETS
+        #: Whether logs can be resampled: repeats need units, as the rows of a unit are dependent.
+        self.resampled = self.enough and (repeat is None or units is not None)
+        #: Share of all rows that are in one repeat.
+        self._share = 1.0 if repeat is None else 1 / max(self.counts[repeat].n_unique(), 1)
+        #: Caches by keys: effective rows per row, effective rows of each threshold, the rows of each bucket,
+        #: and the counts without some keys.
+        self._worth: dict[tuple[str, ...], pl.DataFrame] = {}
+        self._effective: dict[tuple[bool, float], pl.DataFrame] = {}
+        self._groups: dict[tuple[str, ...], list[BucketCounts]] = {}
+        self._pools: dict[tuple[str, ...], pl.DataFrame] = {}
 
     @property
     def by_repeat(self) -> pl.DataFrame:
@@ -89,16 +72,6 @@ class Drawn:
         if self.repeat is None or self.units is not None:
             return self.without(self.repeats)
         return one_repeat(self.counts, self.repeat)
-
-    @property
-    def repeats(self) -> list[str]:
-        """The key of the repeats in a list, which is empty without repeats."""
-        return [] if self.repeat is None else [self.repeat]
-
-    @property
-    def _share(self) -> float:
-        """Share of all rows that are in one repeat."""
-        return 1.0 if self.repeat is None else 1 / max(self.counts[self.repeat].n_unique(), 1)
 
     def worth(self, keys: Sequence[str]) -> pl.DataFrame | None:
         """Return the effective number of rows per row, by model and keys; None if buckets cannot tell.

@@ -11,7 +11,7 @@ import polars as pl
 from altair.utils.schemapi import debug_mode
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.charts.parts.theme import DARK, DASHES, WIDTH, model_style
+from nci_frames.charts.parts.theme import DARK, DASHES, WIDTH, ModelStyle
 from nci_frames.questions import segment_lines
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked import doubt_of, ranked_tables
@@ -127,7 +127,7 @@ def _tells(comparison: Comparison, prevalence: float) -> bool:
 
 def _legend(models: Sequence[str]) -> list[dict[str, str]]:
     """Return the name, colour and stroke of each model in the charts."""
-    style = model_style(models, among=models)
+    style = ModelStyle(models, among=models)
     return [
         {"name": name, "colour": colour, "dash": "" if dash == DASHES[0] else " ".join(map(str, dash))}
         for name, colour, dash in zip(style.models, style.colours, style.dashes, strict=True)

@@ -9,7 +9,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.charts.parts.selection import MAX_ROWS
-from nci_frames.charts.parts.theme import model_style
+from nci_frames.charts.parts.theme import ModelStyle
 from tests.cases import first_quick
 from tests.chart_specs import layer, rows_of
 from tests.comparisons import MODELS, comparison
@@ -102,7 +102,7 @@ def test_more_models_than_colours_differ_by_stroke():
 
 @pytest.mark.parametrize(("names", "columns"), [(["a", "b", "c"], 3), (["a" * 90], 1), ([], 1)])
 def test_the_legend_has_room_for_the_longest_name(names, columns):
-    assert model_style(names).columns == columns
+    assert ModelStyle(names).columns == columns
 
 
 def test_a_chart_has_at_most_five_thousand_rows():

@@ -29,7 +29,7 @@ def colour(style: ModelStyle, *, legend: dict[str, Any] | None = LINES) -> alt.C
 
 def model_scale(style: ModelStyle) -> dict[str, Any]:
     """Return the colours of the models, of fills and of outlines."""
-    return {"domain": list(style.models), "range": list(style.colours)}
+    return {"domain": style.models, "range": style.colours}
 
 
 def fills(style: ModelStyle) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def fills(style: ModelStyle) -> dict[str, Any]:
     if style.dashed:
         depths = [_DEPTHS[DASHES.index(dash)] for dash in style.dashes]
         # By default Vega-Lite would read the opacities as the ends of a continuous range.
-        scale = {"type": "ordinal", "domain": list(style.models), "range": depths}
+        scale = {"type": "ordinal", "domain": style.models, "range": depths}
         found["opacity"] = alt.Opacity(
             field="model", type="ordinal", title="model", scale=scale, legend=SQUARES
         )

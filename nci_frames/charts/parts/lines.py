@@ -11,7 +11,7 @@ from nci_frames.base.messages import quantity
 from nci_frames.charts.parts import canvas, selection
 from nci_frames.charts.parts.axes import LogAxis, rate_axis
 from nci_frames.charts.parts.selection import finite
-from nci_frames.charts.parts.theme import DASHES, HEIGHT, PALETTE, WIDTH, ModelStyle, model_style
+from nci_frames.charts.parts.theme import DASHES, HEIGHT, PALETTE, WIDTH, ModelStyle
 from nci_frames.tables.numbers import format_grid
 
 #: Height of a chart of two rates, in pixels.
@@ -47,7 +47,7 @@ def draw_lines(
     selection.refuse_empty(shown[value], what, rows, f", each undefined or at {x} 0 or infinity")
     over_beta = x == "beta"
     axis = LogAxis.through(x, shown[x].unique(), 1.0 if over_beta else observed)
-    style = model_style(rows["model"].unique(), among=models)
+    style = ModelStyle(rows["model"].unique(), among=models)
     told = [name for name in ("supported",) if name in rows.columns]
     heights = [value, *(name for name in ("lower", "upper") if name in numbers)]
     drawn, note = selection.fitted(shown.select("model", *numbers, *told), x, heights, size=(WIDTH, HEIGHT))
@@ -162,7 +162,7 @@ def _model_strokes(style: ModelStyle) -> alt.StrokeDash | None:
     """Return a stroke for each model, if there are more models than colours."""
     if not style.dashed:
         return None
-    scale = {"domain": list(style.models), "range": [list(dash) for dash in style.dashes]}
+    scale = {"domain": style.models, "range": [list(dash) for dash in style.dashes]}
     return alt.StrokeDash(field="model", type="nominal", title="model", scale=scale)
 
 

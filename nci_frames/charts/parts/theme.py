@@ -5,7 +5,6 @@ chart carries the configuration itself.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import altair as alt
@@ -56,46 +55,32 @@ _Chart = TypeVar(
 )
 
 
-@dataclass(frozen=True, slots=True)
 class ModelStyle:
-    """Colour and stroke of each model, the same in every chart that shows the same models."""
+    """Colour and stroke of each model, the same in every chart that shows the same models.
 
-    models: tuple[str, ...]
-    colours: tuple[str, ...]
-    dashes: tuple[tuple[int, ...], ...]
-
-    @property
-    def dashed(self) -> bool:
-        """Whether there are more models than colours."""
-        return any(dash != DASHES[0] for dash in self.dashes)
-
-    @property
-    def columns(self) -> int:
-        """Number of columns of the legend, given the longest name."""
-        longest = max(map(len, self.models), default=0)
-        return max(1, min(len(self.models), int(WIDTH // (longest * LETTER + _SYMBOL))))
-
-
-def model_style(models: Iterable[str | None], *, among: Iterable[str] = ()) -> ModelStyle:
-    """Give each model a colour and a stroke by its position among the sorted names, or in *among*.
-
-    Models that are not in *among* come after those that are, so that the latter keep their colours.
+    They follow from the position of a model among the sorted names, or in *among*. Models that are not in
+    *among* come after those that are, so that the latter keep their colours.
 
     Raises
     ------
     SchemaError
         If the name of a model is null.
     """
-    names = set(models)
-    shown = sorted(name for name in names if name is not None)
-    if len(shown) < len(names):
-        raise SchemaError.unnamed_model()
-    place = {name: i for i, name in enumerate(dict.fromkeys([*sorted(set(among)), *shown]))}
-    return ModelStyle(
-        tuple(shown),
-        tuple(PALETTE[place[name] % len(PALETTE)] for name in shown),
-        tuple(DASHES[place[name] // len(PALETTE) % len(DASHES)] for name in shown),
-    )
+
+    def __init__(self, models: Iterable[str | None], *, among: Iterable[str] = ()) -> None:
+        names = set(models)
+        #: The models, sorted; and the colour and the stroke of each.
+        self.models = shown = sorted(name for name in names if name is not None)
+        if len(shown) < len(names):
+            raise SchemaError.unnamed_model()
+        place = {name: i for i, name in enumerate(dict.fromkeys([*sorted(set(among)), *shown]))}
+        self.colours = [PALETTE[place[name] % len(PALETTE)] for name in shown]
+        self.dashes = [DASHES[place[name] // len(PALETTE) % len(DASHES)] for name in shown]
+        #: Whether there are more models than colours.
+        self.dashed = any(dash != DASHES[0] for dash in self.dashes)
+        #: Number of columns of the legend, given the longest name.
+        longest = max(map(len, shown), default=0)
+        self.columns = max(1, min(len(shown), int(WIDTH // (longest * LETTER + _SYMBOL))))
 
 
 def chart_config() -> dict[str, Any]:

@@ -41,7 +41,7 @@ def champion_rows(
     The columns of ``measure`` for the champion, with the lead as ``value``, ``lower`` and ``upper`` (positive
     if the champion is better, for every metric), and ``rival``: the best other model, or one without a value.
     """
-    keys, drawn = gate.segments, Drawn.of(counts, gate.segments, repeat)
+    keys, drawn = gate.segments, Drawn(counts, gate.segments, repeat)
     # Without units, one repeat is taken: the others have the same rows.
     over = repeat if drawn.units is not None else None
     asked = asked_metric(gate.metric)

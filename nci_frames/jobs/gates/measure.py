@@ -48,7 +48,7 @@ def segment_texts(table: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
 
 def drawn_rates(counts: pl.DataFrame, keys: Sequence[str], repeat: str | None) -> tuple[Drawn, pl.DataFrame]:
     """Return the resampling units, and the rates by *keys* with their effective numbers of rows."""
-    drawn = Drawn.of(counts, keys, repeat)
+    drawn = Drawn(counts, keys, repeat)
     over = [key for key in (repeat, drawn.units) if key is not None]
     return drawn, drawn.weighed(compute_rates(pooled_counts(counts, over=over) if over else counts))
 
