@@ -135,16 +135,17 @@ def _factors(scan: Scan, priors: Priors, logged: Any) -> dict[str, Floats]:
     return factors
 
 
-def _places(
-    scores: list[NDArray[np.floating]], factors: Mapping[str, Floats]
-) -> Iterator[NDArray[np.integer] | int]:
-    """Yield the cell of each row's decision within its group, once per scenario, or once as logged."""
+def _places(found: list[NDArray[Any]], factors: Mapping[str, Floats]) -> Iterator[NDArray[np.integer] | int]:
+    """Yield the cell of each row's decision within its group, given its scores, once per scenario.
+
+    Without scenarios, the place of the decision is given, or the decision is a key.
+    """
     if not factors:
-        yield highest(scores) if scores else 0
+        yield found[0] if found else 0
     for number, of_classes in enumerate(factors.values()):
         possible = np.flatnonzero(of_classes)
-        moved = [scores[place] * of_classes[place] for place in possible]
-        yield possible[highest(moved)] + number * len(scores)
+        places, _ = highest([found[place] * of_classes[place] for place in possible])
+        yield possible[places] + number * len(found)
 
 
 def _observed(scan: Scan) -> Floats:
@@ -175,7 +176,9 @@ def _counted(
         rows_by_code: dict[int, int] = {}
 
         def codes() -> Iterator[Codes]:
-            for numbers, found, weights in read_wide(scan, groups, rows_by_code, classes, progress=progress):
+            decide = classes > 0 and not factors
+            rows = read_wide(scan, groups, rows_by_code, classes, decide=decide, progress=progress)
+            for numbers, found, weights in rows:
                 if factors and min(score.min(initial=0) for score in found) < 0:
                     msg = "a score is below 0: no probability, which could be moved to other priors"
                     raise InvalidRowsError(msg, where=scan.source.where)

@@ -55,12 +55,12 @@ def row_groups_ahead(number: int, *, local: bool) -> Iterator[None]:
 
 
 @contextmanager
-def reading_rows(scan: Scan, *, progress: bool) -> Iterator[Callable[[int], None]]:
-    """Read the files of a scan two row groups ahead; yield a function that takes the number of new rows.
+def reading_rows(scan: Scan, ahead: int, *, progress: bool) -> Iterator[Callable[[int], None]]:
+    """Read the files of a scan some row groups ahead; yield a function that takes the number of new rows.
 
     With *progress*, the function shows progress on a terminal.
     """
-    with row_groups_ahead(2, local=bool(scan.source.files)):
+    with row_groups_ahead(ahead, local=bool(scan.source.files)):
         if not progress:
             yield lambda _: None
             return

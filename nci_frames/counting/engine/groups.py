@@ -20,6 +20,8 @@ from nci_frames.schemas import WEIGHT
 
 #: Maximum number of values of the key ``weight``.
 MOST_STRATA = 1000
+#: Rows of unknown groups that are compared by value at a time, or as many as there are known groups.
+_LEARNED = 1 << 10
 _Result = TypeVar("_Result")
 
 
@@ -109,10 +111,13 @@ class GroupNumbers:
             If the key ``weight`` has more than 1,000 values.
         """
         numbers = self._table.find(hashes)
-        if numbers.min(initial=0) < 0:
-            unknown = np.flatnonzero(numbers < 0)
-            self._learn(hashes[unknown], batch.select(self.keys)[start + unknown])
+        unknown = np.flatnonzero(numbers < 0) if numbers.min(initial=0) < 0 else numbers[:0]
+        while len(unknown):
+            # Nearly all groups of a batch are in its first rows, and to compare rows by value takes long.
+            some = unknown[: max(_LEARNED, len(self))]
+            self._learn(hashes[some], batch.select(self.keys)[start + some])
             numbers[unknown] = self._table.find(hashes[unknown])
+            unknown = unknown[numbers[unknown] < 0]
         return numbers
 
     def _learn(self, hashes: NDArray[np.uint64], rows: pl.DataFrame) -> None:

@@ -38,9 +38,9 @@ def _loaded() -> ctypes.CDLL | None:
 LIBRARY = _loaded()
 
 
-def _call(name: str, *arguments: NDArray[Any] | int | None) -> None:
+def _call(name: str, *arguments: NDArray[Any] | int | None) -> Any:
     """Call a C function with integers, contiguous arrays, and null pointers."""
-    getattr(LIBRARY, name)(*map(_passed, arguments))
+    return getattr(LIBRARY, name)(*map(_passed, arguments))
 
 
 def _passed(argument: NDArray[Any] | int | None) -> Any:
@@ -168,14 +168,16 @@ def add_codes(cells: NDArray[Any], codes: NDArray[np.int64], weights: NDArray[np
         _call("sum_codes", len(codes), codes, np.ascontiguousarray(weights), cells)
 
 
-def highest(scores: Sequence[NDArray[np.floating]]) -> NDArray[np.int64]:
-    """Return the place of the highest of several scores of each row; the first one among ties."""
+def highest(scores: Sequence[NDArray[np.floating]]) -> tuple[NDArray[np.int64], bool]:
+    """Return the place of the highest of several scores of each row, and whether a score may be NaN.
+
+    Among ties, the first one is the highest. Beside a NaN, the place means nothing.
+    """
     if LIBRARY is None:
-        found: NDArray[np.int64] = np.argmax(scores, axis=0)
-        return found
+        return np.argmax(scores, axis=0), any(np.isnan(score.max(initial=0)) for score in scores)
     kind = np.result_type(*scores)
     columns = [np.ascontiguousarray(column, kind) for column in scores]
     places = np.empty(len(columns[0]), np.int64)
     pointers = np.array([_address(column) for column in columns], np.uintp)
-    _call(f"find_highest_{kind.name}", len(places), len(columns), pointers, places)
-    return places
+    doubtful = _call(f"find_highest_{kind.name}", len(places), len(columns), pointers, places)
+    return places, bool(doubtful)

@@ -97,27 +97,35 @@ void OF_TYPE(code_rows)(int64_t n, int64_t *codes, const uint8_t *labels, const 
                          + OF_TYPE(bin)(scores[row], thresholds, threshold, &mine, below);
 }
 
-/* Find the place of the highest of several scores of each row; the first one among ties. */
-CLONED void OF_TYPE(find_highest)(int64_t n, int64_t columns, const REAL *const *scores, int64_t *places)
+/* Find the place of the highest of several scores of each row; the first one among ties. Return whether a score may
+   be NaN: whether a sum of scores is, as that of a positive and a negative infinity is, too. */
+CLONED int32_t OF_TYPE(find_highest)(int64_t n, int64_t columns, const REAL *const *scores, int64_t *places)
 {
     enum { rows = 512 };
-    REAL best[rows];
+    REAL best[rows], sum[rows];
     BITS place[rows];
+    int32_t missing = 0;
     for (int64_t start = 0; start < n; start += rows) {
         const int here = n - start < rows ? (int)(n - start) : rows;
         memcpy(best, scores[0] + start, (size_t)here * sizeof *best);
+        memcpy(sum, best, sizeof sum);
         memset(place, 0, sizeof place);
         for (int64_t column = 1; column < columns; column++) {
             const REAL *score = scores[column] + start;
             /* Two loops, since compilers make vectors of each of them, but not of one loop. */
             for (int row = 0; row < here; row++)
                 place[row] = score[row] > best[row] ? (BITS)column : place[row];
-            for (int row = 0; row < here; row++)
+            for (int row = 0; row < here; row++) {
                 best[row] = score[row] > best[row] ? score[row] : best[row];
+                sum[row] += score[row];
+            }
         }
-        for (int row = 0; row < here; row++)
+        for (int row = 0; row < here; row++) {
             places[start + row] = place[row];
+            missing |= sum[row] != sum[row];
+        }
     }
+    return missing;
 }
 
 #undef REAL

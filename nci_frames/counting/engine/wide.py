@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nci_frames.counting.engine.batch import SLICE_ROWS, endless_weights, reading_rows, slices_of
 from nci_frames.counting.engine.groups import GroupNumbers
+from nci_frames.counting.engine.kernels import highest
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON, reason_of_row, score_name, weight_case
 
@@ -90,12 +91,13 @@ def read_wide(
     scores: int,
     others: Sequence[pl.Expr] = (),
     *,
+    decide: bool = False,
     progress: bool,
 ) -> Iterator[Rows]:
     """Yield the valid predictions of a log as ``read_batches`` does, with *scores* scores and other columns.
 
     Unless the model is a column, each row has this number of scores per model; without scores, rows have one
-    model.
+    model. With *decide*, the place of the highest score stands for the scores.
     """
     frame, weighted = scan.prepared(wide=True) if scores else scan.raw, scan.weighted
     schema = frame.collect_schema()
@@ -114,7 +116,7 @@ def read_wide(
     rows = rows.select(*dict.fromkeys([*of_models.keys, *asked, "__doubt", *arrays]))
     size = max(SLICE_ROWS, _SCORES // max(len(names) * scores, _COLUMNS))
     met, total = 0, 0.0
-    with reading_rows(scan, progress=progress) as advance:
+    with reading_rows(scan, 1, progress=progress) as advance:
         for batch in scan.batches(rows, chunk_size=size, maintain_order=weighted):
             met += len(batch) * len(names)
             scan.met(met)
@@ -124,9 +126,13 @@ def read_wide(
                 doubtful = invalid or of_models.doubtful(alike)
                 shared, values = found[: len(also)], iter(found[len(also) :])
                 for place, of_model in enumerate(names):
-                    columns = [*islice(values, scores), *shared]
+                    mine = [*islice(values, scores)]
                     # In NumPy, null is NaN, and the maximum of values with a NaN is NaN.
-                    no_number = any(np.isnan(score.max()) for score in columns[:scores])
+                    no_number = not decide and any(np.isnan(score.max()) for score in mine)
+                    if decide:
+                        place_of_highest, no_number = highest(mine)
+                        mine = [place_of_highest]
+                    columns = [*mine, *shared]
                     if no_number or doubtful:
                         rows_here = batch[start : start + len(hashes)]
                         valid = _valid(scan, rows_here, of_model, rows_by_code)

@@ -128,7 +128,17 @@ def test_the_highest_score_is_that_of_argmax(columns: int, dtype: type) -> None:
     scores = rng.integers(-3, 4, (columns, 1300)).astype(dtype)
     scores[rng.random(scores.shape) < 0.1] = -np.inf
     scores[:, 5] = np.inf
-    assert (highest(list(scores)) == scores.argmax(axis=0)).all()
+    assert (highest(list(scores))[0] == scores.argmax(axis=0)).all()
     # Columns of different types, one of them with every second value of an array.
     mixed = [scores[0].astype(np.float64), *np.repeat(scores, 2, axis=1)[1:, ::2]]
-    assert (highest(mixed) == scores.argmax(axis=0)).all()
+    assert (highest(mixed)[0] == scores.argmax(axis=0)).all()
+
+
+@TYPES
+@pytest.mark.parametrize("row", [0, 700, 1299])
+def test_a_nan_among_scores_is_noticed(row: int, dtype: type) -> None:
+    scores = np.random.default_rng(row).random((3, 1300)).astype(dtype)
+    scores[1, 7] = np.inf
+    assert highest(list(scores))[1] is False
+    scores[row % 3, row] = np.nan
+    assert highest(list(scores))[1] is True
