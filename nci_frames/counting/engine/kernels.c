@@ -8,8 +8,8 @@
 #include <string.h>
 
 /* Functions that wider vectors make faster: the processor at hand is told at run time. */
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-#define CLONED __attribute__((target_clones("avx512f", "avx2", "default")))
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && __GNUC__ >= 12
+#define CLONED __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
 #define CLONED
 #endif

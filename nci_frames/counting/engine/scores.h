@@ -63,38 +63,51 @@ void OF_TYPE(make_cells)(int64_t thresholds, const REAL *threshold, int64_t size
     }
 }
 
-/* Return the number of thresholds <= score. The thresholds end with a NaN. */
-static inline int64_t OF_TYPE(bin)(REAL score, int64_t thresholds, const REAL *threshold, const OF_TYPE(Cells) *cells,
-                                   const int32_t *below)
+/* Return the number of thresholds <= score, which is at least low and at most high. */
+static int32_t OF_TYPE(search)(REAL score, int32_t low, int32_t high, const REAL *threshold)
 {
-    int64_t reached = below[OF_TYPE(cell)(score, cells)];
-    if (reached < 0) {
-        int64_t most = thresholds;
-        for (reached = ~reached; reached < most;) {
-            int64_t middle = reached + (most - reached) / 2;
-            if (score >= threshold[middle])
-                reached = middle + 1;
-            else
-                most = middle;
-        }
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        if (score >= threshold[middle])
+            low = middle + 1;
+        else
+            high = middle;
     }
-    /* If the cell has no threshold, the next one is above the score. */
-    return reached + (score >= threshold[reached]);
+    return low;
 }
 
-/* Make of group numbers the codes of cells (group, class, bin). Without labels there is one class. */
-void OF_TYPE(code_rows)(int64_t n, int64_t *codes, const uint8_t *labels, const REAL *scores, int64_t thresholds,
-                        const REAL *threshold, const OF_TYPE(Cells) *cells, const int32_t *below)
+/* Make of group numbers the codes of cells (group, class, bin); a bin is the number of thresholds <= score. The
+   thresholds end with a NaN. Without labels there is one class. */
+CLONED void OF_TYPE(code_rows)(int64_t n, int64_t *codes, const uint8_t *labels, const REAL *scores, int64_t thresholds,
+                               const REAL *threshold, const OF_TYPE(Cells) *cells, const int32_t *below)
 {
+    enum { rows = 512 };
     const OF_TYPE(Cells) mine = *cells;
     const int64_t bins = thresholds + 1;
-    if (labels == NULL)
-        for (int64_t row = 0; row < n; row++)
-            codes[row] = codes[row] * bins + OF_TYPE(bin)(scores[row], thresholds, threshold, &mine, below);
-    else
-        for (int64_t row = 0; row < n; row++)
-            codes[row] = (codes[row] * 2 + labels[row]) * bins
-                         + OF_TYPE(bin)(scores[row], thresholds, threshold, &mine, below);
+    int32_t bin[rows];
+    for (int64_t start = 0; start < n; start += rows) {
+        const int here = n - start < rows ? (int)(n - start) : rows;
+        const REAL *score = scores + start;
+        int64_t *code = codes + start;
+        int32_t several = 0;
+        /* Short loops, of which compilers make vectors. */
+        for (int row = 0; row < here; row++) {
+            bin[row] = below[OF_TYPE(cell)(score[row], &mine)];
+            several |= bin[row];
+        }
+        if (several < 0)
+            for (int row = 0; row < here; row++)
+                if (bin[row] < 0)
+                    bin[row] = OF_TYPE(search)(score[row], ~bin[row], (int32_t)thresholds, threshold);
+        /* If a cell has no threshold, the next one is above the score. */
+        for (int row = 0; row < here; row++)
+            bin[row] += score[row] >= threshold[bin[row]];
+        if (labels != NULL)
+            for (int row = 0; row < here; row++)
+                code[row] = code[row] * 2 + labels[start + row];
+        for (int row = 0; row < here; row++)
+            code[row] = code[row] * bins + bin[row];
+    }
 }
 
 /* Find the place of the highest of several scores of each row; the first one among ties. Return whether a score may
