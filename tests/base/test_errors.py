@@ -10,14 +10,13 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.base import errors
-from nci_frames.base.errors import NciFramesError
 from nci_frames.base.messages import Call, Option
 from tests.small_jobs import call, ended
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def subclasses(kind: type[NciFramesError]) -> list[type[NciFramesError]]:
+def subclasses(kind: type[nf.NciFramesError]) -> list[type[nf.NciFramesError]]:
     return [kind, *(sub for child in kind.__subclasses__() for sub in subclasses(child))]
 
 
@@ -29,7 +28,7 @@ def test_every_page_has_the_same_exit_codes():
     for code, meaning in meanings:
         assert f"| {code} | {meaning}" in page
         assert f"{code} {meaning}" in help_text
-    for kind in subclasses(NciFramesError)[1:]:
+    for kind in subclasses(nf.NciFramesError)[1:]:
         assert re.search(rf"`{kind.__name__}`.*\| {kind.exit_code} \|", page)
 
 
@@ -55,14 +54,14 @@ def test_every_page_has_the_same_exit_codes():
     ],
 )
 def test_an_option_is_named_as_the_caller_knows_it(option, in_python, on_command_line, in_job_file):
-    error = NciFramesError("what", where="here", found="this", hint=f"say {option} or {option}")
+    error = nf.NciFramesError("what", where="here", found="this", hint=f"say {option} or {option}")
     assert str(error).splitlines()[-1] == f"  hint:  say {in_python} or {in_python}"
     assert error.hint == f"say {in_python} or {in_python}"
     assert error.for_command_line().splitlines()[-1] == f"  hint:  say {on_command_line} or {on_command_line}"
     assert error.for_job_file().splitlines()[-1] == f"  hint:  say {in_job_file} or {in_job_file}"
     assert error.at("there").for_job_file() == error.for_job_file().replace(" here", " there")
     assert str(pickle.loads(pickle.dumps(error))) == str(error)  # noqa: S301
-    both = errors.SourceError.all_of([error, NciFramesError("else", hint=error._marked_parts["hint"])])
+    both = errors.SourceError.all_of([error, nf.NciFramesError("else", hint=error._marked_parts["hint"])])
     assert str(both).count(in_python) == 4
     assert both.for_command_line().count(on_command_line) == 4
 
@@ -70,7 +69,7 @@ def test_an_option_is_named_as_the_caller_knows_it(option, in_python, on_command
 def test_the_same_problem_of_several_files_is_told_once():
     column = errors.SchemaError("missing column", where="'a'", found="others", hint="name it")
     other = errors.SourceError("unreadable", where="'b'")
-    nowhere = [NciFramesError("what"), NciFramesError("what")]
+    nowhere = [nf.NciFramesError("what"), nf.NciFramesError("what")]
     same = [column, column.at("'c'"), column.at("'d'")]
     told = errors.SourceError.all_of(same)
     assert type(told) is errors.SchemaError
@@ -90,7 +89,7 @@ def test_a_name_from_data_is_no_option():
 
 
 def test_hints_name_only_options_that_the_command_has():
-    error = NciFramesError("what", hint=f"say {Option('on_invalid', 'drop')} or {Option('fold', 'f')}")
+    error = nf.NciFramesError("what", hint=f"say {Option('on_invalid', 'drop')} or {Option('fold', 'f')}")
     assert error.for_command_line({"on_invalid"}).endswith("say --on-invalid drop or fold='f'")
 
 

@@ -8,7 +8,6 @@ import altair as alt
 import polars as pl
 
 import nci_frames as nf
-from nci_frames import schemas
 from nci_frames.schemas.frame import FrameSchema
 
 #: Points at which the expression of a metric is evaluated.
@@ -24,17 +23,17 @@ _POINTS = pl.DataFrame(
 
 #: Functions that make a frame of another's kind.
 _OTHERS: dict[str, FrameSchema] = {
-    **dict.fromkeys(("merge_counts", "pool_counts", "expected_counts"), schemas.COUNTS),
-    **dict.fromkeys(("roc_convex_hull", "select_operating_points"), schemas.RATES),
-    "predictive_value_interval": schemas.PROJECTION,
-    "rank_models": schemas.RANKING,
-    "required_samples": schemas.SAMPLES,
+    **dict.fromkeys(("merge_counts", "pool_counts", "expected_counts"), nf.schemas.COUNTS),
+    **dict.fromkeys(("roc_convex_hull", "select_operating_points"), nf.schemas.RATES),
+    "predictive_value_interval": nf.schemas.PROJECTION,
+    "rank_models": nf.schemas.RANKING,
+    "required_samples": nf.schemas.SAMPLES,
 }
 
 
 def schema_of(function: str) -> FrameSchema | None:
     """Return the schema of what a public function returns; None if it is none of ours."""
-    by_maker = {frame.maker.split("(")[0]: frame for frame in schemas.FRAMES}
+    by_maker = {frame.maker.split("(")[0]: frame for frame in nf.schemas.FRAMES}
     return _OTHERS.get(function, by_maker.get(function))
 
 

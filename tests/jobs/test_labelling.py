@@ -8,7 +8,7 @@ from scipy.stats import norm
 import nci_frames as nf
 from nci_frames.evaluation.labelling.allocation import allocate
 from tests.cases import first_quick
-from tests.logs import once
+from tests.logs import once, unit_log
 
 ROWS = 40_000
 
@@ -22,10 +22,8 @@ def scored_log(apart=3.2, rows=ROWS, share=0.005, seed=0):
 
 
 def pilot_counts(apart=3.2, positives=200, negatives=4000, seed=5):
-    rng = np.random.default_rng(seed)
-    label = np.arange(positives + negatives) < positives
-    log = pl.DataFrame({"model": "a", "label": label, "score": rng.normal(apart * label)})
-    return nf.count_confusion(log, thresholds="exact")
+    log = unit_log({"a": apart}, (positives, negatives), seed=seed)
+    return nf.count_confusion(log.drop("unit"), thresholds="exact")
 
 
 @pytest.mark.parametrize("metric", ["recall", "precision", "f_beta"])

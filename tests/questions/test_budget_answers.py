@@ -1,18 +1,15 @@
 """What an answer to a budget of alerts says of the alerts, with and without a confidence."""
 
-import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import norm
 
 import nci_frames as nf
 from nci_frames.questions.answer_lines import answer_lines
+from tests.logs import unit_log
 
-LABEL = np.arange(4400) < 400
-SCORE = np.random.default_rng(0).normal(2.0 * LABEL)
-COUNTS = nf.count_confusion(
-    pl.DataFrame({"model": "a", "label": LABEL, "score": 1 / (1 + np.exp(-SCORE))}), thresholds="exact"
-)
+LOG = unit_log({"a": 2.0}, (400, 4000)).drop("unit")
+COUNTS = nf.count_confusion(LOG.with_columns(score=1 / (1 + (-pl.col("score")).exp())), thresholds="exact")
 
 
 def asked(alerts: float, confidence: float | None) -> nf.Comparison:
@@ -38,11 +35,7 @@ def test_bounds_at_the_end_of_a_budget_hold():
     That row is a positive more often than not, and is counted. Wilson's intervals held recall in 0.86 of the
     logs, and the share of alerts in 0.87.
     """
-    rng, label = np.random.default_rng(4), np.repeat([True, False], [20, 1500])
-    logs = pl.concat(
-        pl.DataFrame({"model": str(log), "label": label, "score": rng.normal(2.0 * label)})
-        for log in range(300)
-    )
+    logs = unit_log({str(log): 2.0 for log in range(300)}, (20, 1500), seed=4).drop("unit")
     question = nf.Question(prevalence=0.01, alerts=10, volume=10_000)
     compared = nf.compare_models(nf.count_confusion(logs), prevalence=0.01, question=question)
     # The bound of the first model is another one: it is the best of 300.

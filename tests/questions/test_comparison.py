@@ -17,7 +17,7 @@ from nci_frames.reporting.terminal import print_comparison
 from nci_frames.tables.markdown import literal
 from tests.comparisons import printed
 from tests.fuzz.calls import calls
-from tests.logs import random_log, small_logs
+from tests.logs import random_log, small_logs, unit_log
 
 
 @pytest.mark.thorough
@@ -219,10 +219,8 @@ def test_a_threshold_that_was_not_counted_is_named_with_its_neighbours():
 
 @pytest.mark.long
 def test_what_projection_assumes_is_tested_over_the_segments():
-    rng = np.random.default_rng(3)
-    label = rng.random(6000) < 0.3
-    country = rng.choice(["at", "de"], 6000)
-    log = pl.DataFrame({"model": "a", "country": country, "label": label, "score": rng.normal(label, 1)})
+    country = pl.Series(np.random.default_rng(3).choice(["at", "de"], 6000))
+    log = unit_log({"a": 1.0}, 6000).drop("unit").with_columns(country=country)
     shifted = log.with_columns(score=pl.col("score") + 0.4 * (pl.col("country") == "de"))
     sentences = []
     for rows in (log, shifted):

@@ -11,7 +11,6 @@ import nci_frames as nf
 from nci_frames.counting.logs.units import unit_sizes
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds, near_threshold
 from nci_frames.jobs import counting_units
-from nci_frames.jobs.counting_units import count_for_comparison
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.segment_lines import segment_lines
 from nci_frames.reporting.json import render_json
@@ -144,10 +143,10 @@ def test_units_of_a_large_log_are_counted_in_a_sample(monkeypatch):
 def test_a_large_log_is_counted_in_passes_and_compared_alike(exact, monkeypatch):
     scan = nf.scan_predictions(log(), unit="unit", segments="country")
     wish = "exact" if exact else nf.auto_thresholds(also=[1.0])
-    once = count_for_comparison(scan, wish, ["country"])
+    once = counting_units.count_for_comparison(scan, wish, ["country"])
     assert once.by_unit is once.by_segment is None
     monkeypatch.setattr(counting_units, "EXACT_IN_PARTS", 10)
-    passes = count_for_comparison(scan, wish, ["country"])
+    passes = counting_units.count_for_comparison(scan, wish, ["country"])
     assert {"bucket", "country"} - {*passes.tally.counts.columns} == {"bucket"}
     assert {"bucket", "country"} - {*passes.by_unit.columns} == {"country"}
     one = nf.compare_models(once.tally.counts, **OPTIONS)
@@ -189,10 +188,10 @@ def test_too_many_segments_are_shown_without_tests_and_the_buckets_stay_many(mon
     grid = [-0.5, 0.31, 1.0, 2.0]
     monkeypatch.setattr(counting_units, "MOST_COUNTS", 1)
     # A log that is not too long is counted by segments and buckets at every score, however many these are.
-    found = count_for_comparison(scan, "exact", ["country"])
+    found = counting_units.count_for_comparison(scan, "exact", ["country"])
     assert {"bucket", "country"} <= {*found.tally.counts.columns}
     monkeypatch.setattr(counting_units, "MOST_BY_BUCKET", 10)
-    found = count_for_comparison(scan, grid, ["country"])
+    found = counting_units.count_for_comparison(scan, grid, ["country"])
     assert "country" not in found.by_unit.columns
     assert found.by_segment is None
     # Of fewer than 91 a bound would allow for a common kind of units that the log may lack.

@@ -18,7 +18,6 @@ from nci_frames.base.arguments import beta_values, grid_numbers, nearest, preval
 from nci_frames.schemas.checked import checked
 from tests.fuzz import odd_values
 from tests.fuzz.calls import calls, function_of, log, public_functions
-from tests.fuzz.odd_values import with_odd_value
 
 COUNTS = calls()["compute_rates"].frames[0]
 RATES = calls()["project_rates"].frames[0]
@@ -117,7 +116,7 @@ def test_predictions_may_be_an_arrow_table_but_no_path():
     ],
 )
 def test_equal_arguments_of_other_types_give_the_same(name, option, value, same):
-    found, expected = (with_odd_value(calls()[name], option, one)() for one in (value, same))
+    found, expected = (odd_values.with_odd_value(calls()[name], option, one)() for one in (value, same))
     if isinstance(found, Iterator):
         found, expected = pl.concat(found), pl.concat(expected)
     assert_frame_equal(found, expected)
@@ -136,7 +135,7 @@ OF_NUMBERS = [
 def test_numbers_in_an_array_or_a_series_are_those_of_a_list(name, option):
     def outcome(numbers: object) -> object:
         try:
-            return with_odd_value(calls()[name], option, numbers)()
+            return odd_values.with_odd_value(calls()[name], option, numbers)()
         except nf.NciFramesError as refused:
             return type(refused)
 

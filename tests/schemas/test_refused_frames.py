@@ -15,7 +15,6 @@ from hypothesis import given
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames import schemas
 from nci_frames.schemas import consistency, runs
 from nci_frames.schemas.frame import unflagged
 from tests.cases import first_quick
@@ -202,12 +201,12 @@ def test_the_pages_are_those_of_the_schemas():
     page = runpy.run_path(str(docs / "columns.py"))["page"]
     assert (docs / "columns.md").read_text(encoding="utf-8") == page()
     overview = (docs / "frames.md").read_text(encoding="utf-8")
-    for frame in schemas.FRAMES:
+    for frame in nf.schemas.FRAMES:
         assert f"| {frame.name} | `{frame.maker.split('(')[0]}` |" in overview, frame.name
 
 
 def test_every_column_is_named_by_the_function_that_makes_it():
-    for frame in schemas.FRAMES:
+    for frame in nf.schemas.FRAMES:
         if maker := calls().get(frame.maker.split("(")[0]):
             told = re.findall(r"\w+", inspect.getdoc(maker.function) or "")
             assert {column.name for column in frame.columns if column.required} <= set(told), frame.name
@@ -217,7 +216,7 @@ def test_every_frame_is_given_by_a_function():
     given = {schema.name for name in calls() if name != "counting_sql" and (schema := schema_of(name))}
     # Some functions give frames of two kinds, or with more columns; that one is tested with them.
     second = {"comparison samples", "class ranking"}
-    assert given == {frame.name for frame in schemas.FRAMES} - {"increments", "field", *second}
+    assert given == {frame.name for frame in nf.schemas.FRAMES} - {"increments", "field", *second}
 
 
 _TEXTS = ["", "a", "b", "a text that is longer than twelve bytes", "a text that is longer than twelve bytes!"]
@@ -261,7 +260,7 @@ def test_one_wrong_number_in_a_long_group_is_seen(long_rates, row, monkeypatch):
 
     in_three = pl.concat([long_rates[:row], long_rates[row:30_000], long_rates[30_000:]], rechunk=False)
     monkeypatch.setattr(consistency, "_AT_A_TIME", 1 << 14)
-    schemas.RATES.check(in_three)
+    nf.schemas.RATES.check(in_three)
     counts = ("tp", "fp", "fn", "tn", "positives", "negatives")
     spoiled = [
         *(wrong(name, pl.col(name) + 1) for name in counts),
@@ -275,7 +274,7 @@ def test_one_wrong_number_in_a_long_group_is_seen(long_rates, row, monkeypatch):
     for expressions in (*spoiled, more):
         for rates in (long_rates, in_three):
             with pytest.raises(nf.SchemaError):
-                schemas.RATES.check(rates.with_columns(expressions))
+                nf.schemas.RATES.check(rates.with_columns(expressions))
 
 
 def test_columns_of_nulls_need_no_type():

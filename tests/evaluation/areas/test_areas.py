@@ -13,7 +13,6 @@ from sklearn.metrics import auc, average_precision_score, roc_auc_score
 
 import nci_frames as nf
 from nci_frames.evaluation.rates import hull
-from nci_frames.evaluation.rates.hull import roc_convex_hull
 from nci_frames.questions import drawn_curves
 from tests.cases import first_quick
 from tests.fuzz.calls import calls
@@ -203,7 +202,7 @@ points = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=1,
 def test_the_hull_has_all_points_below_it_and_no_corner_to_spare(points):
     tp, fp = (sorted(cells, reverse=True) for cells in zip(*points, strict=True))
     rates = nf.compute_rates(counts_at(tp, fp, 20, 20, model="a", threshold=np.arange(len(tp)) / 100))
-    found = roc_convex_hull(rates)
+    found = hull.roc_convex_hull(rates)
     corners = sorted({(0.0, 0.0), (1.0, 1.0), *found.select("fpr", "tpr").rows()})
     x, y = np.array(corners).T
     assert (np.interp(rates["fpr"], x, y) >= rates["tpr"].to_numpy() - 1e-12).all()
@@ -255,7 +254,7 @@ def test_the_highest_thresholds_of_each_tpr_have_all_that_may_be_the_best(log):
         patch.setattr(hull, "_MANY", 0)
         few = hull.highest_of_each_tpr(rates)
     assert few.select("model", "tp").unique().height + few["model"].n_unique() >= few.height
-    assert roc_convex_hull(few).equals(roc_convex_hull(rates))
+    assert hull.roc_convex_hull(few).equals(hull.roc_convex_hull(rates))
     assert nf.decision_map(few).equals(nf.decision_map(rates))
     options: Any = {"metric": "f_beta", "prevalence": [0.001, 0.5], "beta": 2.0}
     assert nf.select_operating_points(few, **options).equals(nf.select_operating_points(rates, **options))

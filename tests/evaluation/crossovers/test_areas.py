@@ -314,17 +314,6 @@ def test_each_key_has_its_own_winners_within_the_ends():
     assert nf.winner_ranges(alone, metric="brier", over="prevalence").filter(day=2).is_empty()
 
 
-def test_proper_scores_are_ranked_with_their_skill():
-    counts = logs.exact(logs.probability_log(models=["a", "b", "c"]))
-    for adjusted in (False, True):
-        scores = nf.proper_scores(counts, prevalence=[0.01, 0.5], adjusted=adjusted)
-        ranks = nf.rank_models(scores)
-        assert "skill" in ranks.columns
-        for _, group in ranks.group_by("metric", "prevalence"):
-            assert group.sort("rank")["value"].is_sorted()
-            assert group["rank"].sort().to_list() == [1, 2, 3]
-
-
 @pytest.mark.parametrize("certain", [0.0, 1.0])
 def test_infinite_log_losses_beside_finite_ones_warn_of_nothing(certain):
     """Warnings are errors here. The finite models meet where scikit-learn's losses are equal."""

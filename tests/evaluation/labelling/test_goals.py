@@ -16,6 +16,7 @@ from nci_frames.evaluation.labelling.goals import Cells, moves
 from nci_frames.evaluation.labelling.pilots import Pilot
 from nci_frames.evaluation.labelling.positives import by_laws, mixed
 from nci_frames.evaluation.labelling.ranges import uniform_deviation
+from tests.logs import unit_log
 
 CELLS = Cells(
     np.array([900_000.0, 90_000.0, 8_000.0, 2_000.0]),
@@ -123,10 +124,7 @@ def test_shares_by_the_laws_of_a_pilot():
 
 
 def test_a_pilot_is_known_by_its_rates_alone():
-    rng = np.random.default_rng(0)
-    label = rng.random(2000) < 0.3
-    log = pl.DataFrame({"model": "a", "label": label, "score": rng.normal(label).round(1)})
-    counts = nf.count_confusion(log, thresholds="exact")
+    counts = nf.count_confusion(unit_log({"a": 1.0}, 2000, digits=1).drop("unit"), thresholds="exact")
     pilot = Pilot.of_scores(counts, "a")
     few = Pilot.of_scores(counts.with_columns(pl.col("fp", "tn") * 1000), "a")
     for one, other in ((pilot.begins, few.begins), (pilot.positives, few.positives)):

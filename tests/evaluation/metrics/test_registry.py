@@ -22,20 +22,6 @@ def test_the_registry_shows_every_metric():
     assert {known.computed_by.split("(")[0] for known in built_in if known.kind == "curve"} <= set(dir(nf))
 
 
-def test_a_metric_of_ones_own_works_everywhere():
-    nf.register_metric(
-        "weighted_error",
-        (1 - pl.col("tpr")) * pl.col("prevalence") + pl.col("fpr"),
-        range=(0, 2),
-        direction="minimize",
-        aliases=["we"],
-    )
-    counts = counts_at([6, 9], [1, 5], 10, 10)
-    projection = nf.project_rates(nf.compute_rates(counts), metrics=["we"], prevalence=[0.1, 0.5])
-    assert projection["metric"].unique().to_list() == ["weighted_error"]
-    assert nf.rank_models(projection).select("model", "rank").rows() == [("a", 1), ("b", 2)] * 2
-
-
 def test_a_name_may_have_brackets():
     counts = counts_at([6, 9], [1, 5], 10, 10)
     nf.register_metric("f(x)", 1 - pl.col("tpr"), range=(0, 1), direction="minimize")

@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 import nci_frames as nf
 from nci_frames.evaluation.prevalence.mixtures import Mixtures
-from tests.logs import counts_at
+from tests.logs import counts_at, unit_log
 from tests.small_jobs import ended
 from tests.traffic import EDGES, law, simulated
 
@@ -185,11 +185,8 @@ def test_scores_are_counted_without_labels():
 
 
 def test_an_exact_reference_answers_any_threshold():
-    rng = np.random.default_rng(4)
-    label = rng.random(3000) < 0.3
-    scores = rng.normal(2.0 * label, 1)
-    log = pl.DataFrame({"model": "a", "label": label, "score": scores})
-    traffic = pl.DataFrame({"model": "a", "score": rng.normal(2.0 * (rng.random(2000) < 0.1), 1)})
+    log = unit_log({"a": 2.0}, 3000).drop("unit")
+    traffic = unit_log({"a": 2.0}, 2000, share=0.1, seed=1).select("model", "score")
     exact = nf.count_scores(traffic, thresholds="exact")
     found = nf.estimate_prevalence(nf.count_confusion(log, thresholds="exact"), exact)
     same = nf.count_confusion(log, thresholds=sorted(traffic["score"]))
@@ -202,13 +199,11 @@ def test_an_exact_reference_answers_any_threshold():
 
 
 def test_the_command_estimates_by_segment(tmp_path):
-    rng = np.random.default_rng(5)
-    for name, eta in (("labelled", 0.2), ("traffic", 0.05)):
-        label = rng.random(20_000) < eta
-        scores = norm.cdf(rng.normal(2.0 * label, 1))
-        log = pl.DataFrame({"model": "a", "country": "x", "label": label, "score": scores})
-        (log if name == "labelled" else log.drop("label")).write_parquet(tmp_path / f"{name}.parquet")
-    paths = [str(tmp_path / f"{name}.parquet") for name in ("labelled", "traffic")]
+    paths = [tmp_path / f"{name}.parquet" for name in ("labelled", "traffic")]
+    for seed, (path, eta) in enumerate(zip(paths, (0.2, 0.05), strict=True)):
+        log = unit_log({"a": 2.0}, 20_000, share=eta, seed=seed)
+        log = log.with_columns(country=pl.lit("x"), score=norm.cdf(log["score"]))
+        (log.drop("label") if path is paths[1] else log).write_parquet(path)
     told = ended(0, "estimate", *paths, "--segments", "country")
     (row,) = [line for line in told.output.splitlines() if line.startswith("│")]
     prevalence, lower, upper = (float(cell.strip(" │")) for cell in row.split("│")[3:6])

@@ -31,6 +31,7 @@ def test_values_are_those_of_scikit_learn(adjusted, digits):
     found = nf.proper_scores(logs.exact(log), prevalence=ETAS, adjusted=adjusted, logged_prevalence=LOGGED)
     assert found["lower"].equals(found["value"])
     assert found["upper"].equals(found["value"])
+    assert "skill" in nf.rank_models(found).columns
     for model, metric, eta, value in found.select("model", "metric", "prevalence", "value").rows():
         rows = log.filter(model=model)
         label, score = rows["label"].to_numpy(), rows["score"].to_numpy()

@@ -37,15 +37,6 @@ def test_the_p3_curve_of_the_paper():
     assert table["metric"].unique().to_list() == ["precision"]
 
 
-def test_at_the_observed_prevalence_the_projection_is_the_count():
-    table = nf.project_rates(RATES, metrics=["precision", "accuracy"], prevalence="observed")
-    precision = table.filter(metric="precision")
-    assert precision["value"].to_list() == [pytest.approx(60 / 61), pytest.approx(50 / 52), None]
-    assert precision["prevalence"].to_list() == [100 / 1100, 100 / 1100, 3 / 7]
-    accuracy = table.filter(metric="accuracy")["value"].to_list()
-    assert accuracy == pytest.approx([1059 / 1100, 1048 / 1100, 4 / 7])
-
-
 def test_called_metrics_carry_what_they_fix():
     table = nf.project_rates(
         RATES.filter(model="a", fold="1"),

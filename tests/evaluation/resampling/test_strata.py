@@ -13,16 +13,12 @@ from nci_frames.evaluation.arrays.buckets import strata_counts
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.resampling.samplers import draws
 from tests.cases import first_quick
+from tests.logs import unit_log
 from tests.stratified import stratified_log
 
 
-def two_models(seed: int = 0, rows: int = 1500) -> pl.DataFrame:
-    rng = np.random.default_rng(seed)
-    label = rng.random(rows) < 0.2
-    return pl.concat(
-        pl.DataFrame({"model": model, "label": label, "score": rng.normal(label * distance, 1).round(1)})
-        for model, distance in (("a", 1.5), ("b", 1.8))
-    )
+def two_models(rows: int = 1500) -> pl.DataFrame:
+    return unit_log({"a": 1.5, "b": 1.8}, rows, share=0.2, digits=1).drop("unit")
 
 
 def test_every_stratum_keeps_its_rows() -> None:

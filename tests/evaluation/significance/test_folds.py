@@ -228,12 +228,6 @@ def test_minimised_metrics_are_turned_round():
     assert nf.compare_folds(nf.compute_rates(renamed), over="month", metric=name).height == 3
 
 
-def test_one_fold_has_no_spread():
-    counts = fold_counts()
-    one = nf.summarise_folds(nf.compute_rates(counts.filter(fold="0")), metrics="recall")
-    assert one["std"].is_null().all()
-
-
 def test_folds_with_an_infinite_value_of_both_models_are_not_compared():
     fp = {"a": [0, 2, 3, 1], "b": [0, 4, 4, 3]}
     tp, false = [50, 51, 52, 53] * 2, fp["a"] + fp["b"]
