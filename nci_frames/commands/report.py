@@ -12,13 +12,7 @@ from nci_frames.base.extras import require_jobs
 from nci_frames.base.interrupts import clean_up_when_interrupted
 from nci_frames.commands.ending import Command, end
 from nci_frames.options.classes import ClassOptions
-from nci_frames.options.logs import (
-    column_options,
-    out_option,
-    segments_option,
-    thresholds_option,
-    verbose_option,
-)
+from nci_frames.options.logs import column_options, out_option, thresholds_option, verbose_option
 from nci_frames.options.report import ReportOptions, SegmentOptions
 from nci_frames.options.setting import options_of, taken
 
@@ -85,9 +79,12 @@ def _need_kind(ctx: click.Context, *, classes: bool) -> None:
 @config_option
 @options_of(ReportOptions)
 @thresholds_option(None)
-@segments_option(
-    "Column whose values are reported separately; may be repeated, for each column alone and for all "
-    "combined."
+@click.option(
+    "--segments",
+    "-s",
+    multiple=True,
+    help="Column whose values are reported separately; may be repeated, for each column alone and for all "
+    "combined.",
 )
 @options_of(SegmentOptions)
 @click.option(
