@@ -17,7 +17,7 @@ from nci_frames.base.typing import Floats, Rows
 from nci_frames.counts.exact_sums import Merged, merged
 from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.counts.sums import check_sums
-from nci_frames.schemas import CELLS, COUNTS, WEIGHT, group_starts, has_strata, in_runs
+from nci_frames.schemas import CELLS, COUNTS, WEIGHT, group_starts, has_strata, in_runs, place_of
 
 #: Extended precision, so that sums of weights are correct up to their final rounding.
 Wide = NDArray[np.longdouble]
@@ -80,10 +80,9 @@ class Strata:
         each = np.diff(self.first, append=len(self.counts)) == np.repeat(thresholds, self.sizes)
         wrong = np.flatnonzero(~exact & ~np.logical_and.reduceat(each, self.begins))
         if len(wrong):
-            named = self.groups.row(int(wrong[0]), named=True)
             raise ParameterError(
                 "the weights of a group have different thresholds",
-                where=", ".join(f"{key} {value!r}" for key, value in named.items()),
+                where=place_of(self.groups, int(wrong[0]), self.groups.columns),
                 hint='count with the same thresholds, or with thresholds="exact"',
             )
 

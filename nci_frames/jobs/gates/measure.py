@@ -98,8 +98,7 @@ def measure(
     table = points.drop("reason").join(found, on=group, how="left", nulls_equal=True)
     table = table.with_columns(reason=pl.when(named).then("reason").otherwise(pl.lit(NO_PREVALENCE)))
     if not drawn.enough:
-        none = {name: pl.lit(None, pl.Float64) for name in ("lower", "upper")}
-        table = table.with_columns(**none, reason=pl.lit(NO_BOUNDS))
+        table = table.with_columns(lower=None, upper=None, reason=pl.lit(NO_BOUNDS))
     worth = [
         (pl.col(f"effective_{name}") / pl.col(name)).fill_nan(None).alias(f"{name}_worth")
         for name in ("positives", "negatives")

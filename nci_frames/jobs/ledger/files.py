@@ -27,7 +27,7 @@ IN_LEDGER = (
     "ledger_part=x/ledger_generation=x/x.parquet",
 )
 #: Prefix of names of frames; paths of files are absolute.
-_NAMED = "frame:"
+NAMED = "frame:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,7 @@ def named_frame(frame: Any, name: str | None, window: Window | None) -> SourceFi
     if not name:
         msg = "a Spark DataFrame needs a name, by which the ledger knows it again"
         raise ParameterError(msg, hint="for example name='predictions/2026-11-22'; it is counted once")
-    return SourceFile(f"{_NAMED}{name}", (), window, frame)
-
-
-def has_name(path: str) -> bool:
-    """Return whether a source of a ledger is identified by a name instead of file content."""
-    return path.startswith(_NAMED)
+    return SourceFile(f"{NAMED}{name}", (), window, frame)
 
 
 def check_window(window: Window | None) -> Window | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nci_frames.base.errors import LedgerError, SourceError
-from nci_frames.jobs.ledger.files import has_name, identify
+from nci_frames.jobs.ledger.files import NAMED, identify
 from nci_frames.jobs.ledger.table import LedgerTable
 from nci_frames.jobs.ledger.view import View, shown_path
 
@@ -56,7 +56,7 @@ def _of_files(view: View) -> Iterator[Damage]:
     """Check the active source files."""
     for state in view.active():
         file = state.file
-        if has_name(file.path):
+        if file.path.startswith(NAMED):
             continue
         if not Path(file.path).exists():
             yield "source", shown_path(file.path), "it vanished"
