@@ -244,18 +244,15 @@ class LedgerTable:
         except (DeltaError, OSError):
             return -1
 
-    def rows(self, snapshot: Snapshot, part: str, generation: str) -> pl.DataFrame:
-        """Return the rows of a part of a generation, after checking each file against its hash.
+    def rows(self, files: Sequence[str]) -> pl.DataFrame:
+        """Return the rows of data files, after checking each file against its hash.
 
         Raises
         ------
         LedgerError
             If a file is missing or damaged.
         """
-        frames = [
-            pl.read_parquet(io.BytesIO(self.storage.read(name)), glob=False)
-            for name in snapshot.files.get((part, generation), ())
-        ]
+        frames = [pl.read_parquet(io.BytesIO(self.storage.read(name)), glob=False) for name in files]
         return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame(schema=COLUMNS)
 
     def checkpoint(self) -> None:

@@ -103,7 +103,7 @@ class View:
         self.table = table
         self.snapshot = snapshot
         self.generation = generation
-        entries = table.rows(snapshot, "sources", generation)
+        entries = table.rows(self.files("sources"))
         #: All entries of the sources, as rows of the ledger.
         self.entries = entries.select("ledger_source", "ledger_sequence", "ledger_entry")
 
@@ -122,14 +122,12 @@ class View:
         views = [cls(table, snapshot, name) for name in snapshot.generations]
         if not views:
             raise table.lacks("the ledger has nothing in it yet", hint="append a source first")
-        if generation is None:
+        wanted = [view for view in views if generation in (None, view.generation)]
+        if wanted:
             return max(
-                views,
+                wanted,
                 key=lambda view: (view.settings.label is not None, view.entries["ledger_sequence"].max()),
             )
-        for view in views:
-            if view.generation == generation:
-                return view
         hint = f"{Call('generations()', 'nci-frames ledger generations')} lists them"
         raise table.lacks("the ledger has no such generation", repr(generation), hint)
 
@@ -146,7 +144,7 @@ class View:
     @cached_property
     def made(self) -> dict[str, Any]:
         """The settings of its sources, if there are any, and the first commit with them."""
-        rows = self.table.rows(self.snapshot, "generations", self.generation).sort("ledger_sequence")
+        rows = self.table.rows(self.files("generations")).sort("ledger_sequence")
         first = rows.row(0, named=True)
         return {**json.loads(first["ledger_entry"]), "sequence": first["ledger_sequence"]}
 
@@ -266,4 +264,4 @@ class View:
     @cached_property
     def every_cell(self) -> pl.DataFrame:
         """The increments of all sources, including retired ones."""
-        return self.table.rows(self.snapshot, "counts", self.generation).drop("ledger_entry", strict=False)
+        return self.table.rows(self.files("counts")).drop("ledger_entry", strict=False)
