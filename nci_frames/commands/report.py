@@ -59,8 +59,7 @@ _COLUMNS = ("model", "label", "decision", "scores", "unit", "weight", "on_invali
 #: Options only for more than two classes, and options of every report; all others are for two classes.
 _OF_CLASSES = ("priors", "class_cost", "decision")
 _OF_BOTH = (
-    "logs", "model", "label", "scores", "unit", "weight", "on_invalid", "metric", "beta", "formats", "tables",
-    "charts", "title", "classes", "out", "verbose",
+    *_COLUMNS, "logs", "metric", "beta", "formats", "tables", "charts", "title", "classes", "out", "verbose",
 )  # fmt: skip
 
 

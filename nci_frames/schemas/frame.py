@@ -167,9 +167,9 @@ class FrameSchema:
         """
         self.check_types(frame)
         self.check_times(frame)
-        keys = self.keys(frame.columns)
+        keys, free = self.keys(frame.columns), self.free_texts(frame)
         for column in self._present(frame):
-            if column.name in self.free_texts(frame):
+            if column.name in free:
                 continue
             problem = column.problem(frame[column.name])
             if problem is not None:
@@ -205,8 +205,7 @@ class FrameSchema:
 
     def looked_at(self, frame: pl.DataFrame) -> list[str]:
         """Return the columns whose values are checked."""
-        free = self.free_texts(frame)
-        return [name for name in frame.columns if name not in free]
+        return frame.drop(self.free_texts(frame)).columns
 
     def check_types(self, frame: pl.DataFrame) -> None:
         """Raise SchemaError unless *frame* has the required columns with valid types."""
