@@ -65,7 +65,7 @@ def _tell_files(label: str, planned: "Planned") -> int:
     told = ", ".join(f"{number:,} {event}" for event, number in sorted(events.items()))
     tell(f"{label + ':':<9} {len(planned.files):,} ({told})")
     stops = refused(planned.files, planned.feed.source.on_changed)
-    reasons = by_reason(stops)
+    reasons = list(by_reason(stops))
     for event, files, reason in reasons[:_LISTED]:
         why = reason or "counted with another content, and on_changed is 'raise'"
         # Further lines of an error are printed below its file.

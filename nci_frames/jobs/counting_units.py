@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -25,8 +25,7 @@ _LEAST_CUTS, _MOST_CUTS, _USUAL_COUNTS = 15, 63, 1 << 22
 MOST_BY_BUCKET = 1 << 22
 
 
-@dataclass(frozen=True, slots=True)
-class ReportCounts:
+class ReportCounts(NamedTuple):
     """The counts of a report."""
 
     #: Counts by all keys; in a small log with units, also by bucket.

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,6 @@ import polars as pl
 from nci_frames.base.arguments import beta_value, check_whole
 from nci_frames.base.errors import IgnoredUnitsWarning, ParameterError
 from nci_frames.base.messages import Call, Option
-from nci_frames.base.typing import Floats
 from nci_frames.counting.count import count_confusion, tally_scan
 from nci_frames.counting.drawing.model_rows import ModelRows, one_model
 from nci_frames.counting.flags import FLAGGED, best_scores, count_flags, need_units
@@ -35,17 +34,8 @@ _LEAST_BUDGET, _MOST_BUDGET = 4, 10**9
 _GIVE = f"give {Option('pilot')}, the counts of a labelled log: only its rates are used"
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """The rows or units of a log in narrow cells."""
-
-    rows: Floats
-    #: Expected share of positives in each cell.
-    positive: Floats
-    #: Borders of the cells of scores; None for pairs of decisions.
-    borders: Floats | None
-    #: Decision threshold of each model.
-    thresholds: Mapping[str, float]
+#: Makes a plan for the counted rows or units of a log.
+Counted = Callable[[Goal], Plan]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +55,7 @@ class Asked:
     def plan(self, counted: Counted, budget: int) -> Plan:
         """Return the plan for *budget* labels."""
         doubtful = self.pilot is not None and self.prevalence is None and self.compare is None
-        goal = Goal(self.metric, beta_value(self.beta), budget, doubtful)
-        if counted.borders is None:
-            return goal.plan_of_flags(dict(counted.thresholds), counted.rows, counted.positive)
-        (threshold,) = counted.thresholds.values()
-        return goal.plan_of_scores(counted.borders, counted.rows, counted.positive, threshold)
+        return counted(Goal(self.metric, beta_value(self.beta), budget, doubtful))
 
     def counted(self, scored: Predictions, budget: int) -> Counted:
         """Check the options, then count the rows of a log or read its score counts.
@@ -135,7 +121,8 @@ class Asked:
             cell = law.cells_of(borders)
             size = np.bincount(cell, rows, len(law.begins)).astype(np.float64)
             positive = by_laws(size, law.positives, law.negatives, self.prevalence)[cell]
-        return Counted(rows, positive, borders, {str(model): self._decision(scores)})
+        threshold = self._decision(scores)
+        return lambda goal: goal.plan_of_scores(borders, rows, positive, threshold)
 
     def _counts_of(self, scan: Scan, known: pl.DataFrame | None) -> pl.DataFrame:
         """Count the scores of a log at thresholds where the rates of the pilot change."""
@@ -213,7 +200,7 @@ class Asked:
                 raise ParameterError(msg, where=scan.source.where, hint=_GIVE)
             means = [found[k]["score"] if k in found else 0.0 for k in range(len(FLAGGED))]
             positive = np.clip(np.array(means), 0, 1)
-        return Counted(units, positive, None, limits)
+        return lambda goal: goal.plan_of_flags(limits, units, positive)
 
     def _limits(self, models: tuple[str, str]) -> dict[str, float]:
         if self.threshold is None:

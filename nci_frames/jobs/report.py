@@ -89,8 +89,7 @@ def run_report(
         thresholds = auto_thresholds(prevalence=compared, also=[options.decided_at])
     with publishing(out) as folder:
         predictions = scan_predictions(source, segments=segments, **columns)
-        counted = count_for_comparison(predictions, thresholds, segments)
-        tally, units = counted.tally, counted.units
+        tally, units, by_unit, by_segment = count_for_comparison(predictions, thresholds, segments)
         if not tally.counted:
             found = listed(f"{rows:,} dropped: {reason}" for reason, rows in tally.dropped.items())
             raise InvalidRowsError("no row of the log is a valid prediction", where=tally.where, found=found)
@@ -98,8 +97,8 @@ def run_report(
             tally.counts,
             options,
             folder,
-            by_unit=counted.by_unit,
-            by_segment=counted.by_segment,
+            by_unit=by_unit,
+            by_segment=by_segment,
             unit_rows=None if units is None else units.repeated,
             segments=segments,
             small=small,

@@ -160,7 +160,7 @@ class Run:
     def write(self, folder: Path) -> None:
         """Write the report, the verdicts and the history into the folder of the run."""
         job, name, verdicts, traffic = self.job, self.name, self.verdicts, self.traffic
-        facts = self.counts.facts() + scenario_facts(job) + ([] if traffic is None else traffic.facts())
+        facts = [*self.counts.facts(), *scenario_facts(job), *([] if traffic is None else traffic.facts())]
         own = {"run": name, "sequence": self.sequence, "time": self.started}
         own["window_start"] = self.counts.last_window and self.counts.last_window[0]
         history = self.before.with_run(own, verdicts, self.arrived)

@@ -1,6 +1,6 @@
 """Values of every model at the prevalences of each scenario of a job."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import polars as pl
@@ -55,24 +55,22 @@ def scenario_values(job: Job, counts: Callable[[Sequence[str]], pl.DataFrame]) -
     return pl.concat(tables).sort(_PLACE, nulls_last=True)
 
 
-def scenario_facts(job: Job) -> list[tuple[str, str]]:
-    """Return pairs of label and value with the assumptions of each scenario.
+def scenario_facts(job: Job) -> Iterator[tuple[str, str]]:
+    """Yield pairs of label and value with the assumptions of each scenario.
 
     >>> job = Job.model_validate(
     ...     {"name": "x", "source": {"path": "x"}, "segments": {"keys": ["country"]}, "scenarios": {
     ...         "EU": 0.0005, "markets": {"by": "country", "prevalence": {"at": 0.01, "de": 0.02}}}}
     ... )
-    >>> scenario_facts(job)
+    >>> list(scenario_facts(job))
     [('scenario EU', 'prevalence 0.0005'), ('scenario markets', 'prevalence by country: at 0.01, de 0.02')]
     """
-    facts = []
     for name, scenario in job.scenarios.items():
         if isinstance(scenario, SegmentScenario):
             listed = ", ".join(f"{value} {eta:g}" for value, eta in (scenario.prevalence or {}).items())
-            facts.append((f"scenario {name}", f"prevalence by {scenario.by}: {listed}"))
+            yield f"scenario {name}", f"prevalence by {scenario.by}: {listed}"
         else:
-            facts.append((f"scenario {name}", f"prevalence {scenario:g}"))
-    return facts
+            yield f"scenario {name}", f"prevalence {scenario:g}"
 
 
 def _unknown(name: str, scenario: SegmentScenario, counts: pl.DataFrame) -> pl.DataFrame:

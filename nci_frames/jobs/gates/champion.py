@@ -1,5 +1,6 @@
 """Counts -> the lead of a champion over the best of its rivals."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,8 @@ UNPAIRED = (
 
 def champion_rows(
     counts: pl.DataFrame, gate: Gate, champion: Champion, *, threshold: float, repeat: str | None
-) -> list[dict[str, Any]]:
-    """Return the lead of the champion at each of its prevalences, in each segment with its rows.
+) -> Iterator[dict[str, Any]]:
+    """Yield the lead of the champion at each of its prevalences, in each segment with its rows.
 
     The bounds of a lead come from resampled logs and hold for all rivals together. With units, all models are
     compared on the same units, so that common variation cancels.
@@ -36,8 +37,8 @@ def champion_rows(
     champion
         The model and the prevalences.
 
-    Returns
-    -------
+    Yields
+    ------
     The columns of ``measure`` for the champion, with the lead as ``value``, ``lower`` and ``upper`` (positive
     if the champion is better, for every metric), and ``rival``: the best other model, or one without a value.
     """
@@ -45,12 +46,11 @@ def champion_rows(
     # Without units, one repeat is taken: the others have the same rows.
     over = repeat if drawn.units is not None else None
     asked = asked_metric(gate.metric)
-    rows: list[dict[str, Any]] = []
+    there = counts.filter(pl.col("model") == champion.model)
     for eta in champion.prevalence:
-        there = counts.filter(pl.col("model") == champion.model)
         own = measure(there, gate, eta, threshold=threshold, repeat=repeat).to_dicts()
         if not drawn.enough:
-            rows += [row | UNKNOWN | {"reason": NO_BOUNDS, "rival": None} for row in own]
+            yield from (row | UNKNOWN | {"reason": NO_BOUNDS, "rival": None} for row in own)
             continue
         found = resample_models(
             drawn.counts if over is not None else drawn.by_segment,
@@ -64,8 +64,7 @@ def champion_rows(
             leads[segment_texts(group, keys).item()] = _lead(
                 models, asked, champion.model, gate.level, paired=drawn.units is not None
             )
-        rows += [row | leads[row["segment"]] for row in own]
-    return rows
+        yield from (row | leads[row["segment"]] for row in own)
 
 
 def _lead(

@@ -100,7 +100,7 @@ def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
     frame = counts(keys, "ever" if gate.sequential else gate.window)
     threshold = job.report.decided_at if gate.threshold is None else gate.threshold
     if gate.champion is not None:
-        return champion_rows(frame, gate, gate.champion, threshold=threshold, repeat=repeat)
+        return list(champion_rows(frame, gate, gate.champion, threshold=threshold, repeat=repeat))
     asked = gate.prevalence if gate.scenario is None else job.scenarios[gate.scenario]
     return measure(frame, gate, asked, threshold=threshold, repeat=repeat).to_dicts()
 

@@ -39,13 +39,11 @@ def run_name(run: str | None) -> str:
     return name
 
 
-def by_reason(files: pl.DataFrame) -> list[tuple[str, str, str | None]]:
-    """Group files by event and reason: return the event, the files in words, and the reason."""
-    found = []
+def by_reason(files: pl.DataFrame) -> Iterator[tuple[str, str, str | None]]:
+    """Group files by event and reason: yield the event, the files in words, and the reason."""
     for event, reason, paths in files.group_by("event", "reason", maintain_order=True).agg("path").rows():
         several = f"{len(paths):,} files ({listed(map(repr, paths))})"
-        found.append((event, repr(paths[0]) if len(paths) == 1 else several, reason))
-    return found
+        yield event, repr(paths[0]) if len(paths) == 1 else several, reason
 
 
 def refused(appended: pl.DataFrame, on_changed: OnChanged) -> pl.DataFrame:
