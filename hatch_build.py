@@ -15,16 +15,28 @@ _FLAGS = "-std=c11 -O3 -ffp-contract=off -fPIC -shared"
 
 
 def compile_kernels(engine: Path) -> Path:
-    """Compile the loops beside their sources, and return the library, where ``kernels.py`` expects it."""
+    """Compile the loops beside their sources, and return the library, where ``kernels.py`` expects it.
+
+    Raises
+    ------
+    RuntimeError
+        If no compiler does it.
+    """
     source = engine / "kernels.c"
     version = zlib.crc32(source.read_bytes() + (engine / "scores.h").read_bytes())
     library = engine / f"kernels_{version:08x}.so"
     written = library.with_suffix(f".{os.getpid()}.so")
-    compiler = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
-    command = [*shlex.split(compiler), *shlex.split(_FLAGS), str(source), "-o", str(written)]
-    subprocess.run(command, check=True)
-    written.replace(library)
-    return library
+    problems = []
+    for compiler in filter(None, (os.environ.get("CC"), sysconfig.get_config_var("CC"), "cc")):
+        command = [*shlex.split(compiler), *shlex.split(_FLAGS), str(source), "-o", str(written)]
+        try:
+            subprocess.run(command, check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            problems.append(str(error))
+        else:
+            written.replace(library)
+            return library
+    raise RuntimeError("; ".join(problems))
 
 
 class KernelsHook(BuildHookInterface[Any]):
@@ -36,8 +48,8 @@ class KernelsHook(BuildHookInterface[Any]):
             return
         try:
             library = compile_kernels(Path(self.root, "nci_frames", "counting", "engine"))
-        except (OSError, subprocess.CalledProcessError) as error:
-            self.app.display_warning(f"without a C compiler, counting is slower: {error}")
+        except RuntimeError as error:
+            self.app.display_warning(f"counting is slower without loops in C: {error}")
             return
         build_data["artifacts"].append(f"/{library.relative_to(self.root)}")
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")

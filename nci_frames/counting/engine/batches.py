@@ -53,8 +53,7 @@ def read_batches(
     columns = ["__hash", "score", "label", *([WEIGHT] if weighted else [])]
     rows = scan.raw.select(*groups.keys, groups.hash.alias("__hash"), REASON, *columns[1:])
     total = 0.0
-    # One thread decodes the few columns of a row group.
-    with reading_rows(scan, 2, progress=progress) as advance:
+    with reading_rows(scan, len(groups.keys) + 2, progress=progress) as advance:
         # Only sums of weights depend on the order of the rows.
         for whole in scan.batches(rows, chunk_size=BATCH_ROWS, maintain_order=weighted):
             batch = scan.valid(whole, rows_by_code)

@@ -116,7 +116,7 @@ def read_wide(
     rows = rows.select(*dict.fromkeys([*of_models.keys, *asked, "__doubt", *arrays]))
     size = max(SLICE_ROWS, _SCORES // max(len(names) * scores, _COLUMNS))
     met, total = 0, 0.0
-    with reading_rows(scan, 1, progress=progress) as advance:
+    with reading_rows(scan, len(of_models.keys) + len(arrays), progress=progress) as advance:
         for batch in scan.batches(rows, chunk_size=size, maintain_order=weighted):
             met += len(batch) * len(names)
             scan.met(met)
