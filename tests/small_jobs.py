@@ -61,15 +61,19 @@ def write_night(path: Path, rows: int, hits: float, seed: int = 0) -> None:
     rng = np.random.default_rng(seed)
     label = np.arange(rows) % 4 == 0
     said = np.where(label, rng.random(rows) < hits, rng.random(rows) < 0.1)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pl.DataFrame(
-        {
-            "model": "forest",
-            "label": label.astype(int),
-            "score": np.where(said, 0.6, 0.3) + rng.random(rows) / 100,
-            "country": np.where(np.arange(rows) % 3 == 0, "at", "de"),
-        }
-    ).write_parquet(path)
+    log = {
+        "model": "forest",
+        "label": label.astype(int),
+        "score": np.where(said, 0.6, 0.3) + rng.random(rows) / 100,
+        "country": np.where(np.arange(rows) % 3 == 0, "at", "de"),
+    }
+    write_log(path, pl.DataFrame(log))
+
+
+def write_log(path: Path, log: pl.DataFrame) -> Path:
+    """Write a log, and the folders that it stands in."""
+    log.write_parquet(path, mkdir=True)
+    return path
 
 
 def small_job(folder: Path, extra: str = "", text: str = SMALL) -> Path:
@@ -100,7 +104,16 @@ def gate_job(gate: dict[str, Any], **keys: Any) -> Job:
 
 def latest(folder: Path) -> Path:
     """The run of a job that readers find."""
-    return folder / "out" / json.loads((folder / "out" / "latest.json").read_text())["path"]
+    return folder / "out" / read_json(folder / "out/latest.json")["path"]
+
+
+def read_json(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"))
+
+
+def facts_of(folder: Path) -> dict[str, str]:
+    """What a report says of its log, by label."""
+    return {fact["label"]: fact["value"] for fact in read_json(folder / "report.json")["facts"]}
 
 
 def run_each_night(job: Path, nights: int, together: Barrier) -> None:

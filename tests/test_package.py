@@ -1,16 +1,14 @@
 """What holds for the project as a whole."""
 
 import inspect
-import os
 import re
-import subprocess
-import sys
 from importlib.metadata import entry_points, version
 from pathlib import Path
 
 import pytest
 
 import nci_frames as nf
+from tests.processes import in_python
 
 ROOT = Path(__file__).parents[1]
 
@@ -18,8 +16,7 @@ ROOT = Path(__file__).parents[1]
 def test_importing_is_lazy():
     heavy = ("polars", "numpy", "altair", "pyarrow")
     code = f"import sys, nci_frames; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert in_python(code).stdout.strip() == "[]"
 
 
 def test_every_public_name_is_there_and_documented():
@@ -51,12 +48,8 @@ def test_the_command_is_installed_with_its_version():
 
 @pytest.mark.thorough
 def test_the_command_line_computes_with_one_thread_of_blas_unless_told_otherwise():
-    code = "import atexit, os; atexit.register(lambda: print(os.environ['OPENBLAS_NUM_THREADS'])); "
+    code = "import atexit, os; atexit.register(lambda: print(os.environ['OPENBLAS_NUM_THREADS'])); {}; "
     code += "from nci_frames.__main__ import main; main()"
-    without = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
-    for environment, threads in ((without, "1"), (without | {"OPENBLAS_NUM_THREADS": "2"}, "2")):
-        done = subprocess.run(
-            [sys.executable, "-c", code, "--version"],
-            env=environment | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True,
-        )  # fmt: skip
+    for before, threads in (("os.environ.pop('OPENBLAS_NUM_THREADS', None)", "1"), ("pass", "2")):
+        done = in_python(code.format(before), "--version", OPENBLAS_NUM_THREADS="2")
         assert done.stdout.split()[-1] == threads

@@ -5,7 +5,6 @@ What it says of wrong arguments is in ``tests/snapshots``.
 
 import csv
 import io
-import json
 import re
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from tests.comparisons import comparison, printed
 from tests.hostile import NAMES
 from tests.logs import random_log
 from tests.processes import in_python
-from tests.small_jobs import call, ended
+from tests.small_jobs import call, ended, facts_of, read_json
 
 #: The quickest report, where its form is not what is tested.
 QUICK = ("-p", "0.1", "-b", "1", "--format", "json")
@@ -104,9 +103,8 @@ def test_hostile_names_pass_through_every_format_that_is_asked_for(tmp_path):
     assert written(out) == files | {"manifest.json"}
     assert (out / "report.md").read_text().startswith("# a title\n")
     assert "<script>alert" not in (out / "report.md").read_text()
-    report = json.loads((out / "report.json").read_text())
-    assert sorted(report["models"]) == sorted(names[:8])
-    assert {fact["label"]: fact["value"] for fact in report["facts"]}["rows counted"] == str(8 * rows)
+    assert sorted(read_json(out / "report.json")["models"]) == sorted(names[:8])
+    assert facts_of(out)["rows counted"] == str(8 * rows)
     table = (out / "tables/segment_points.csv").read_bytes().decode()
     header, *lines = csv.reader(io.StringIO(table, newline=""))
     assert "'=country|<b>" in header

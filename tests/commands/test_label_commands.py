@@ -1,6 +1,5 @@
 """From a log to rows to label to a report, as docs/labelling.md says."""
 
-import json
 import re
 import shlex
 from pathlib import Path
@@ -10,7 +9,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from tests.small_jobs import ended
+from tests.small_jobs import ended, read_json
 
 PAGE = Path(__file__).parents[2] / "docs" / "labelling.md"
 
@@ -48,7 +47,7 @@ def test_the_commands_of_the_page(logs):
     labelled = rows.join(logs.select("unit", "label"), on="unit", maintain_order="left")
     labelled.write_csv("labelled.csv")
     ended(0, *report)
-    told = json.loads(Path("nci-report/report.json").read_text())
+    told = read_json(Path("nci-report/report.json"))
     assert told["answer"]
     # Flagged rows are known by design; found positives and all positives are estimated without bias.
     flagged, weight = pl.col("score") >= 2.5, pl.col("weight")

@@ -15,7 +15,7 @@ from nci_frames.jobs import report
 from nci_frames.jobs.job_file.loading import job_schema
 from nci_frames.options.report import ReportOptions, SegmentOptions
 from nci_frames.options.setting import Setting
-from tests.small_jobs import KEYS, SMALL, ended, small_job, write_nights
+from tests.small_jobs import KEYS, SMALL, ended, facts_of, read_json, small_job, write_nights
 
 QUESTIONS = (
     'at = "2%"\ncost = [200, "1/5", 8]',
@@ -59,7 +59,7 @@ def test_a_job_and_the_command_answer_alike(tmp_path, asked):
         options += [f"--{name}", ":".join(map(str, value)) if isinstance(value, list) else value]
     ended(0, "report", tmp_path / "logs", *options, "--out", tmp_path / "command")
     folders = tmp_path / "out/runs/one", tmp_path / "command"
-    of_job, of_command = (json.loads((folder / "report.json").read_text()) for folder in folders)
+    of_job, of_command = (read_json(folder / "report.json") for folder in folders)
     for part in ("question", "answer", "questions"):
         assert of_job[part] == of_command[part]
     for name in ("answer", "answer_winners"):
@@ -79,7 +79,7 @@ def test_what_a_job_writes_besides(tmp_path):
     assert {"answer", "counts", "field_projection"} <= {path.stem for path in (run / "tables").iterdir()}
     assert "p3" in {path.stem for path in (run / "charts").iterdir()}
     assert "Choose forest" in (run / "report.txt").read_text()
-    facts = {fact["label"]: fact["value"] for fact in json.loads((run / "report.json").read_text())["facts"]}
+    facts = facts_of(run)
     assert facts["models"] == "1"
     assert "forest" in facts["answer"]
 
@@ -104,7 +104,7 @@ def test_a_report_is_asked_by_a_job_file(tmp_path):
     )
     out, asked = tmp_path / "report", tmp_path / "asked.toml"
     ended(0, "report", tmp_path / "logs", "--config", asked, "--alerts", "50", "--out", out)
-    told = json.loads((out / "report.json").read_text())
+    told = read_json(out / "report.json")
     assert told["question"]["alerts"] == 50  # an option that is given comes before the file
     assert told["question"]["volume"] == 1000
     assert {row["model"] for row in told["answer"]} == {"other"}

@@ -1,6 +1,5 @@
 """``report --classes``: every form says what Python says, and what is wrong ends with its exit code."""
 
-import json
 from pathlib import Path
 
 import jsonschema
@@ -11,9 +10,9 @@ import pytest
 import nci_frames as nf
 from tests.browsing import DESKTOP, PHONE, Visit, settled
 from tests.comparisons import HOSTILE
-from tests.small_jobs import ended
+from tests.small_jobs import ended, read_json
 
-SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "class-report.schema.json").read_text())
+SCHEMA = read_json(Path(__file__).parents[2] / "docs/class-report.schema.json")
 FIELD = {1: 0.1, 2: 0.2, 3: 0.7}
 
 
@@ -48,7 +47,7 @@ def test_the_command_writes_what_python_says(tmp_path):
     known = nf.compare_classes(counts(), priors=FIELD, beta=2)
     best = known.answer["model"][0]
     assert f"Choose {best}" in done.output
-    summary = json.loads((tmp_path / "out" / "report.json").read_text())
+    summary = read_json(tmp_path / "out/report.json")
     assert [row["value"] for row in summary["answer"]] == pytest.approx(known.answer["value"].to_list())
     jsonschema.Draft202012Validator(SCHEMA).validate(summary)
     with pytest.raises(jsonschema.ValidationError):
@@ -72,7 +71,7 @@ def test_a_file_has_several_mixes_and_costs_have_classes_of_the_labels(tmp_path)
     pl.DataFrame(mixes, schema=["scenario", "class", "prior"], orient="row").write_csv(tmp_path / "mix.csv")
     report(tmp_path, *OF_MODELS, "--priors", tmp_path / "mix.csv", "--class-cost", "1:2=5,3:0=1",
            "--format", "json", "--tables", "md")  # fmt: skip
-    summary = json.loads((tmp_path / "out" / "report.json").read_text())
+    summary = read_json(tmp_path / "out/report.json")
     assert summary["question"]["scenario"] == "day"
     assert list(summary["mixes"]) == ["day", "night", "observed", "uniform"]
     known = nf.compare_classes(counts(), priors=FIELD, cost={(1, 2): 5, (3, 0): 1}).answer
@@ -87,7 +86,7 @@ def test_score_columns_decide_and_dropped_rows_are_told(tmp_path):
     names = [word for name in FIELD for word in ("--scores", f"{name}=p{name}")]
     done = ended(0, "report", tmp_path / "scored.parquet", "--classes", *names, "--on-invalid", "drop",
                  "--format", "json", "-o", tmp_path / "out", "--metric", "accuracy")  # fmt: skip
-    summary = json.loads((tmp_path / "out" / "report.json").read_text())
+    summary = read_json(tmp_path / "out/report.json")
     chosen = pl.when(pl.col("p2") == 1).then(2).when(pl.col("p3") == 1).then(3).otherwise(1)
     right = scored.drop_nulls().select(chosen == pl.col("label")).to_series()
     assert summary["answer"][0]["value"] == pytest.approx(right.mean())

@@ -1,7 +1,5 @@
 """What fails since which run: against a walk over the verdicts, and told by real runs."""
 
-import json
-
 import polars as pl
 import pytest
 from hypothesis import given
@@ -10,7 +8,7 @@ from hypothesis import strategies as st
 from nci_frames.jobs.gates.judge import VERDICTS
 from nci_frames.jobs.incidents import incidents
 from nci_frames.jobs.job_file.gates import Gate
-from tests.small_jobs import RECALL, ended, latest, small_job, write_night
+from tests.small_jobs import RECALL, ended, latest, read_json, small_job, write_night
 
 GATE = {"name": "finds", "metric": "recall", "value_threshold": {"lower": 0.6}, "owner": "ann", "tags": ["x"]}
 OWNED = RECALL + 'window = "last"\nowner = "ann@bank.example"\ntags = ["cards", "night"]\n'
@@ -56,7 +54,7 @@ def test_a_summary_says_what_fails_since_when_and_what_is_resolved(tmp_path):
     for night, (hits, code) in enumerate(((0.9, 0), (0.2, 10), (0.9, 0)), start=1):
         write_night(tmp_path / f"logs/2026-03-0{night}/a.parquet", 400, hits, seed=night)
         line = ended(code, "run", job, "--run-id", f"n{night}").stdout.strip()
-        summaries.append(json.loads((latest(tmp_path) / "summary.json").read_text()))
+        summaries.append(read_json(latest(tmp_path) / "summary.json"))
         text = (latest(tmp_path) / "summary.txt").read_text().splitlines()
         assert text[0] == summaries[-1]["line"] == line
         if night == 2:

@@ -1,6 +1,5 @@
 """A run that is killed, or whose disk fills up: the old or the new result, and the next run converges."""
 
-import json
 import os
 import shutil
 import signal
@@ -20,7 +19,7 @@ from nci_frames.base.folders import changed_files
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import run_job
 from tests.processes import in_python
-from tests.small_jobs import SMALL, run_each_night, small_job, write_night, write_nights
+from tests.small_jobs import SMALL, read_json, run_each_night, small_job, write_night, write_nights
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.long
@@ -79,7 +78,7 @@ def first_run(folder: Path) -> None:
 
 def pointed(folder: Path) -> Path:
     """The run that readers find, which must be whole."""
-    pointer = json.loads((folder / "out" / "latest.json").read_text())
+    pointer = read_json(folder / "out/latest.json")
     run: Path = folder / "out" / pointer["path"]
     assert changed_files(run) == []
     return run
@@ -241,8 +240,8 @@ def test_two_jobs_share_a_ledger(tmp_path, rounds):
     sources = counts["ledger_source"].n_unique()
     assert sources == counts.select("ledger_source", "ledger_sequence").n_unique() == 3 * rounds
     for out in (tmp_path / "out-a", tmp_path / "out-b"):
-        pointer = json.loads((out / "latest.json").read_text())
-        manifest = json.loads((out / pointer["path"] / "manifest.json").read_text())
+        pointer = read_json(out / "latest.json")
+        manifest = read_json(out / pointer["path"] / "manifest.json")
         assert (pointer["sequence"], manifest["rows"]["counted"]) == (rounds, 150 * rounds)
 
 

@@ -1,6 +1,5 @@
 """Files that come late, again or corrected: what a run says of them, and at which date they stand."""
 
-import json
 import re
 import shutil
 from datetime import UTC, datetime
@@ -10,7 +9,7 @@ import pytest
 
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import run_job
-from tests.small_jobs import KEYS, RECALL, SMALL, ended, latest, small_job, write_night
+from tests.small_jobs import KEYS, RECALL, SMALL, ended, latest, read_json, small_job, write_night
 
 pytestmark = pytest.mark.long
 
@@ -48,7 +47,7 @@ def test_files_that_came_late_or_again_are_told(tmp_path):
     ):
         row = rf">night-{run}</th><td>[^<]*{file}.parquet</td>\s*<td>{arrival}</td><td>{file[:10]} 00:00</td>"
         assert re.search(row, page)
-    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest = read_json(folder / "manifest.json")
     assert (manifest["rows"]["counted"], manifest["last_good"]["run"]) == (640, "night-2")
 
 

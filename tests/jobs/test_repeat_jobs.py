@@ -1,6 +1,5 @@
 """Jobs whose logs have the repeats of a cross-validation: report, gates and scenarios average over them."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import Run, run_job
 from tests.logs import repeated_log
 from tests.oracles import areas_of_repeats
-from tests.small_jobs import job_text, small_job
+from tests.small_jobs import job_text, read_json, small_job, write_log
 
 pytestmark = pytest.mark.long
 
@@ -59,9 +58,7 @@ def wilson(rate: Any, size: int) -> Any:
 def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Run]:
     """A run of a job; with units, the second on the same log."""
     folder = tmp_path_factory.mktemp("job")
-    path = folder / "logs/2026-03-01/a.parquet"
-    path.parent.mkdir(parents=True)
-    rows().write_parquet(path)
+    write_log(folder / "logs/2026-03-01/a.parquet", rows())
     file = read_job(small_job(folder, text=JOBS[request.param]))
     if request.param == "with units":
         run_job(file)
@@ -123,7 +120,7 @@ def test_the_report_is_that_of_a_comparison_by_repeats(ran):
         table = pl.read_parquet(outcome.folder / f"tables/{name}.parquet")
         columns = ["model", "prevalence", "value", "std", "rank"]
         assert table.select(columns).equals(getattr(expected, name).select(columns)), name
-    content = json.loads((outcome.folder / "report.json").read_text("utf-8"))
+    content = read_json(outcome.folder / "report.json")
     assert content["questions"]["spread"]["rows"]
     # Of 12 units of "few", three times, some 3 positives: fewer than 20, also if repeats were rows.
     points = pl.read_parquet(outcome.folder / "tables/segment_points.parquet")

@@ -348,11 +348,10 @@ def outside(folder: Path) -> set[Path]:
 def test_hostile_names_are_text_everywhere(tmp_path):
     names = [*NAMES[:4], "../../escape", "a" * 4096, "\u202eright to left"]
     rows = pl.DataFrame({"label": [0, 1, 1, 0], "score": [0.2, 0.9, 0.8, 0.6]})
-    (tmp_path / "job" / "logs" / "2026-03-01").mkdir(parents=True)
     log = pl.concat(
         rows.with_columns(pl.lit(name).alias(key) for key in ("model", "country")) for name in names
     )
-    log.write_parquet(tmp_path / "job" / "logs" / "2026-03-01" / "a.parquet")
+    log.write_parquet(tmp_path / "job/logs/2026-03-01/a.parquet", mkdir=True)
     gate = RECALL.replace("finds", "x</script><b>\\u001b[31m") + 'segments = ["country"]\n'
     job = small_job(tmp_path / "job", KEYS + gate)
     before = outside(tmp_path)

@@ -1,6 +1,5 @@
 """Jobs whose logs have units: counts by buckets in the ledger, whole units in intervals, report and gates."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from nci_frames.jobs.traffic import traffic_tables
 from nci_frames.options.report import SegmentOptions
 from tests.cases import first_quick
 from tests.logs import unit_log
-from tests.small_jobs import gate_job, job_text, small_job
+from tests.small_jobs import gate_job, job_text, read_json, small_job, write_log
 
 UNITS = job_text(
     name="units",
@@ -48,12 +47,8 @@ def night(seed: int, times: int = 4) -> pl.DataFrame:
 
 
 def write(folder: Path, nights: int = 2) -> list[Path]:
-    paths = []
-    for number in range(nights):
-        paths.append(folder / f"logs/2026-03-0{number + 1}/a.parquet")
-        paths[-1].parent.mkdir(parents=True)
-        night(number).write_parquet(paths[-1])
-    return paths
+    paths = [folder / f"logs/2026-03-0{number + 1}/a.parquet" for number in range(nights)]
+    return [write_log(path, night(number)) for number, path in enumerate(paths)]
 
 
 def direct(paths: list[Path], by: list[str]) -> pl.DataFrame:
@@ -79,7 +74,7 @@ def test_a_job_with_a_unit_draws_whole_units(tmp_path):
     drawn = outcome.verdicts.filter(gate="area").sort("model")
     assert drawn.select("value", "lower", "upper").rows() == area.select("value", "lower", "upper").rows()
     # The report: the tables of a comparison by buckets, small segments put together there, too.
-    content = json.loads((outcome.folder / "report.json").read_text("utf-8"))
+    content = read_json(outcome.folder / "report.json")
     told = "Intervals and tests resample whole units, never single rows: 40 groups of units"
     assert told in content["questions"]["independence"]["sentences"][0]
     compared = nf.compare_models(buckets, prevalence=[0.05, 0.3], beta=[1.0], threshold=0.5)
@@ -190,8 +185,7 @@ def test_scenarios_draw_whole_units(paths):
 )
 def test_bounds_of_traffic_that_are_too_narrow_are_told(tmp_path, times, told):
     for place, seed in (("logs", 1), ("traffic", 2)):
-        (tmp_path / place / "2026-03-01").mkdir(parents=True)
-        night(seed, times=times).write_parquet(tmp_path / place / "2026-03-01/a.parquet")
+        write_log(tmp_path / place / "2026-03-01/a.parquet", night(seed, times=times))
     text = UNITS + '[traffic]\npath = "traffic/{date:%Y-%m-%d}/*.parquet"\n'
     file = read_job(small_job(tmp_path, text=text))
     counted = [count_files(file, feed, until=None) for feed in file.job.feeds]

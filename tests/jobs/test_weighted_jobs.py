@@ -1,6 +1,5 @@
 """A job whose logs are down-sampled: all positives, and one negative in a hundred with weight 100."""
 
-import json
 from pathlib import Path
 
 import polars as pl
@@ -11,7 +10,7 @@ from nci_frames.jobs.counting_units import MOST_COUNTS, affordable
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import run_job
 from tests.logs import unit_log
-from tests.small_jobs import ended, job_text, latest, small_job
+from tests.small_jobs import ended, facts_of, job_text, latest, read_json, small_job, write_log
 
 JOB = job_text(
     name="rare",
@@ -42,12 +41,11 @@ def down_sampled(log: pl.DataFrame, one_in: int = 100) -> pl.DataFrame:
 
 def run(folder: Path, log: pl.DataFrame, text: str, times: int = 2) -> tuple[pl.DataFrame, dict[str, object]]:
     """Run a job, twice so that the second run has one to compare with."""
-    folder.mkdir(parents=True)
-    log.write_parquet(folder / "log.parquet")
+    write_log(folder / "log.parquet", log)
     file = read_job(small_job(folder, text=text))
     for _ in range(times):
         outcome = run_job(file)
-    return outcome.verdicts, json.loads((latest(folder) / "report.json").read_text())
+    return outcome.verdicts, read_json(latest(folder) / "report.json")
 
 
 @pytest.mark.long
@@ -89,12 +87,10 @@ def test_a_report_of_too_many_weights_says_what_the_rows_are_worth(tmp_path: Pat
     log.write_parquet(tmp_path / "log.parquet")
     asked = ["--weight", "weight", "--prevalence", "0.01", "--threshold", "1", "--thresholds", "uniform:11"]
     ended(0, "report", tmp_path / "log.parquet", *asked, "--format", "json", "--out", tmp_path / "out")
-    said = json.loads((tmp_path / "out" / "report.json").read_text())["facts"]
-    facts = {fact["label"]: fact["value"] for fact in said}
     weights = (log.filter(label=label)["weight"] for label in (True, False))
     worth = [f"{weight.sum() ** 2 / (weight**2).sum():,.0f}" for weight in weights]
     told = f"its positives are worth {worth[0]} rows of one weight (Kish), its negatives {worth[1]};"
-    assert facts["more than 1,000 weights"].startswith(told)
+    assert facts_of(tmp_path / "out")["more than 1,000 weights"].startswith(told)
 
 
 def test_the_weights_of_a_log_count_among_the_groups_by_buckets() -> None:

@@ -15,16 +15,14 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.jobs.ledger.settings import CountingSettings
 from tests.logs import random_log, small_logs
+from tests.small_jobs import write_log
 
 GRID = [-1.0, 0.1, 0.3, 0.5, 0.7, float("inf")]
 COLUMNS = {"fold": "fold", "segments": "country"}
 
 
 def write(folder: Path, name: str, log: pl.DataFrame) -> Path:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    log.write_parquet(path)
-    return path
+    return write_log(folder / name, log)
 
 
 @pytest.fixture
