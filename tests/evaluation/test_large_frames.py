@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.evaluation.arrays.histograms import each_histogram, histograms
+from nci_frames.evaluation.arrays.histograms import each_histogram
 from nci_frames.evaluation.rates import quotients
 from nci_frames.schemas.runs import rows_where
 from tests.logs import hard_links, random_log
@@ -60,10 +60,10 @@ def test_pooling_takes_little_memory_besides_its_result(monkeypatch):
 
 def test_histograms_are_made_one_at_a_time():
     counts = distinct_scores(16, 2_000)
-    groups, of_group = histograms(counts)
-    assert len(groups) == 32
-    peak = numpy_peak(lambda: [len(of_group(place).positives) for place in range(32)])
-    assert peak < counts.height * ROW / 4
+    each = each_histogram(counts)
+    next(each)
+    assert numpy_peak(lambda: [len(histogram.positives) for histogram in each]) < counts.height * ROW / 4
+    assert len([*each_histogram(counts)]) == 32
     in_chunks = each_histogram(pl.concat([counts[:7_000], counts[7_000:]], rechunk=False))
     for one, other in zip(each_histogram(counts), in_chunks, strict=True):
         assert one.group.equals(other.group)

@@ -19,8 +19,8 @@ from nci_frames.evaluation.arrays.roc_steps import Curves, of_all_parts
 from nci_frames.evaluation.field.prevalences import group_prevalences
 from nci_frames.evaluation.metrics import by_label
 from nci_frames.evaluation.rates.clusters import class_worth
-from nci_frames.evaluation.rates.rates import compute_rates, with_worth
-from nci_frames.evaluation.rates.strata import WORTH, summed_counts
+from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.rates.strata import summed_counts
 from nci_frames.evaluation.support.rule import with_curve_flags, with_curve_support
 from nci_frames.schemas import AREAS, COUNTS, RATES, checked, collect
 
@@ -125,12 +125,12 @@ def compute_areas(
         _check_bands(areas)
     frame = collect(counts, COUNTS, strata=True)
     whole = frame if units is None else whole_counts(frame)
-    worth = None if units is None else class_worth(whole, units)
     if interval is not None:
-        frame = compute_rates(frame, interval=interval, level=sqrt(level), units=units)
-    else:
-        frame = summed_counts(whole if units is None else pooled_counts(whole, over=units))
-    return areas_of(frame, prevalence, areas, banded=interval is not None, worth=worth)
+        rates = compute_rates(frame, interval=interval, level=sqrt(level), units=units)
+        return areas_of(rates, prevalence, areas, banded=True)
+    worth = None if units is None else class_worth(whole, units)
+    frame = summed_counts(whole if units is None else pooled_counts(whole, over=units))
+    return areas_of(frame, prevalence, areas, worth=worth)
 
 
 def asked_areas(metrics: str | Sequence[str], method: Method = "average_precision") -> list[Area]:
@@ -171,8 +171,6 @@ def areas_of(
 
     *worth*, a table of ``class_worth``, reduces rows to effective numbers for ``supported``.
     """
-    if worth is not None and not banded and WORTH[0] in frame.columns:
-        frame, worth = with_worth(frame, worth), None
     keys = ["model", *RATES.keys(frame.columns)]
     etas_of = group_prevalences(prevalence, frame, keys[1:])
 

@@ -14,7 +14,7 @@ from nci_frames.evaluation.projection.operating_points import select_operating_p
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.rates.rates import with_worth
-from nci_frames.evaluation.rates.strata import WORTH, collect_counts, summed_counts
+from nci_frames.evaluation.rates.strata import collect_counts, summed_counts
 from nci_frames.evaluation.support.reasons import reason_text
 from nci_frames.evaluation.support.rule import PR_SUPPORT, lowest_supported, with_curve_support
 from nci_frames.schemas import RATES, SUPPORT, checked, collect
@@ -118,8 +118,6 @@ def supported_from(
 
     *worth*, a table of ``class_worth``, reduces rows to effective numbers.
     """
-    if worth is not None and WORTH[0] in frame.columns:
-        frame, worth = with_worth(frame, worth), None
     keys = ["model", *RATES.keys(frame.columns)]
     curve = curve_asked(metric)
     if curve is not None:

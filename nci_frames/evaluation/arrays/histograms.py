@@ -1,6 +1,6 @@
 """Counts -> how many rows of each class lie between neighbouring thresholds, group by group."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -137,8 +137,8 @@ def whole_counts(counts: Frame) -> pl.DataFrame:
     return frame
 
 
-def histograms(counts: pl.DataFrame) -> tuple[pl.DataFrame, Callable[[int], Histogram]]:
-    """Return the groups of whole counts, sorted by keys, and a function that makes the histogram of a group.
+def each_histogram(counts: pl.DataFrame) -> Iterator[Histogram]:
+    """Yield the histogram of each group of whole counts, sorted by keys.
 
     Histograms are made one at a time, since all together take as much memory as the counts.
     """
@@ -148,23 +148,12 @@ def histograms(counts: pl.DataFrame) -> tuple[pl.DataFrame, Callable[[int], Hist
     columns = [
         frame[name] if frame.n_chunks() > 1 else frame[name].to_numpy() for name in ("threshold", "tp", "fp")
     ]
-    lowest = frame[first]
-    groups, ends = lowest.select(keys), np.append(first, len(frame))
+    lowest, ends = frame[first], np.append(first, len(frame))
     sizes = [(lowest[hit] + lowest[missed]).to_numpy() for hit, missed in (("tp", "fn"), ("fp", "tn"))]
     every_score = runs_with_every_score(frame, first)
-
-    def of_group(place: int) -> Histogram:
-        rows = slice(ends[place], ends[place + 1])
-        falling, *reached = (np.asarray(column[rows])[::-1] for column in columns)
+    for place, group in enumerate(lowest.select(keys).iter_slices(1)):
+        falling, *reached = (np.asarray(column[ends[place] : ends[place + 1]])[::-1] for column in columns)
         positives, negatives = (
             np.diff(hits, prepend=0, append=size[place]) for hits, size in zip(reached, sizes, strict=True)
         )
-        return Histogram(groups[place], falling, positives, negatives, bool(every_score[place]))
-
-    return groups, of_group
-
-
-def each_histogram(counts: pl.DataFrame) -> Iterator[Histogram]:
-    """Yield the histogram of each group of whole counts, sorted by keys."""
-    groups, of_group = histograms(counts)
-    return map(of_group, range(len(groups)))
+        yield Histogram(group, falling, positives, negatives, bool(every_score[place]))

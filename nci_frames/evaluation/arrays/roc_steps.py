@@ -51,9 +51,13 @@ class Curves:
         with np.errstate(invalid="ignore"):
             return self.positives / (self.positives + self.negatives)
 
+    def reduce(self, by: np.ufunc, steps: Floats) -> Floats:
+        """Return the sum, the minimum or the maximum of the steps of each group, along the last axis."""
+        return np.asarray(by.reduceat(steps, self.start, axis=-1)) if len(self.start) else steps
+
     def sum(self, steps: Floats) -> Floats:
         """Sum the steps of each group, along the last axis."""
-        return np.add.reduceat(steps, self.start, axis=-1) if len(self.start) else steps
+        return self.reduce(np.add, steps)
 
     def pieces(self) -> list[slice]:
         """Split the steps of a single group into slices, to limit the memory of intermediate arrays."""

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats
 from nci_frames.counts.class_counts import class_values, collect_class_counts
 from nci_frames.evaluation.arrays.buckets import need_buckets
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, FrameSchema, beside, need_each_once
@@ -73,7 +72,7 @@ class ClassLogs:
     #: All classes and other decisions, sorted.
     names: pl.Series
     #: Which names are labels of rows in some group.
-    seen: NDArray[np.bool_]
+    seen: Flags
     #: Whether rows are whole numbers, not sums of many weights.
     whole: bool
     #: Number of buckets of units; None if rows are taken as independent.
@@ -176,7 +175,7 @@ def arrays_of(
         yield values, rows
 
 
-def why_not(log: ClassLog, names: list[Any], matters: NDArray[np.bool_]) -> str | None:
+def why_not(log: ClassLog, names: list[Any], matters: Flags) -> str | None:
     """Return the reason why the rows of some classes are too few; None if they suffice."""
     empty = matters & (log.total.sum(axis=1) == 0)
     few = matters & (log.independent < LEAST_ROWS)
@@ -187,6 +186,6 @@ def why_not(log: ClassLog, names: list[Any], matters: NDArray[np.bool_]) -> str 
     return f"fewer than {LEAST_ROWS} independent rows of {some_of(names, few)}" if few.any() else None
 
 
-def some_of(names: list[Any], some: NDArray[np.bool_]) -> str:
+def some_of(names: list[Any], some: Flags) -> str:
     """Return the names of some classes, for messages."""
     return listed(repr(names[place]) for place in np.flatnonzero(some))

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option, listed
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats
 from nci_frames.counts.class_counts import Priors, one_mix, scenarios_of
 from nci_frames.evaluation.classes.class_log import ClassLog, collected
 from nci_frames.evaluation.classes.mixes import Mixes, read_mixes
@@ -140,14 +139,14 @@ def _upward(metric: ClassMetric, models: list[ClassLog], mixes: Mixes) -> Floats
     return np.asarray(np.where(np.isnan(found), -np.inf, found))
 
 
-def _best(metric: ClassMetric, values: Floats) -> NDArray[np.bool_]:
+def _best(metric: ClassMetric, values: Floats) -> Flags:
     """Return a mask of the models that tie with the best at each mix; none if all are undefined."""
     most = values.max(axis=0)
     with np.errstate(invalid="ignore"):
         return np.asarray(((values == most) | (most - values <= rounding(metric, most))) & np.isfinite(most))
 
 
-def _joined(models: list[ClassLog], best: NDArray[np.bool_], edges: Floats) -> Iterator[dict[str, Any]]:
+def _joined(models: list[ClassLog], best: Flags, edges: Floats) -> Iterator[dict[str, Any]]:
     """Yield the ranges between *edges*; neighbours with the same best models are merged."""
     last = np.flatnonzero(np.append((best[:, 1:] != best[:, :-1]).any(axis=0), True))
     for begin, end in zip([0, *last[:-1] + 1], last, strict=True):
@@ -179,7 +178,7 @@ def _ranges(metric: ClassMetric, models: list[ClassLog], asked: Mixes) -> Iterat
     low, high = np.append(0.0, borders), np.append(borders, 1.0)
     # Models tie in a whole range if they tie at three points of it.
     inside = (low + (high - low) * part for part in (0.25, 0.5, 0.75))
-    equal: NDArray[np.bool_] = np.logical_and.reduce([_best(metric, values(places)) for places in inside])
+    equal: Flags = np.logical_and.reduce([_best(metric, values(places)) for places in inside])
     return _joined(models, equal, np.append(low, 1.0))
 
 

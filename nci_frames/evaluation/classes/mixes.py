@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.arguments import beta_value, share_values
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Call, Option, listed
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats
 from nci_frames.counts.class_counts import by_scenario, read_priors, scenarios_of
 from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, class_logs, collected, rates_of
 from nci_frames.evaluation.metrics.classes import ClassMetric, Mix
@@ -27,7 +26,7 @@ class Mixes:
     #: Shares of the classes, of shape (mixes, names); NaN for the observed shares of each group.
     priors: Floats
     #: Which names are classes: those with rows or a share.
-    classes: NDArray[np.bool_]
+    classes: Flags
     beta: float
     cost: Floats
     #: Distances of estimated shares to their lower and upper bounds, of shape (mixes, 2, names).

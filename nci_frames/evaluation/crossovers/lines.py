@@ -50,20 +50,11 @@ def lower_envelope(intercepts: Floats, slopes: Floats) -> Envelope:
         lines = lines[np.append(np.append(True, ~hidden), True)]
 
 
-@dataclass(frozen=True, slots=True)
-class Crossings:
-    """The crossings of two envelopes."""
-
-    x: Floats
-    first: Places  # line of the first envelope at x
-    second: Places  # line of the second envelope at x
-    first_was_lower: Flags
-
-
-def crossings(one: Envelope, other: Envelope, end: float) -> Crossings:
+def crossings(one: Envelope, other: Envelope, end: float) -> tuple[Floats, Places, Places, Flags]:
     """Return the crossings of two envelopes between 0 and *end*, which may be infinite; not where they touch.
 
-    If the two coincide over a range and change order, the crossing is where the range begins.
+    The result is the x of each crossing, the line of either envelope there, and whether the first one was
+    lower before. If the two coincide over a range and change order, the crossing is where the range begins.
     """
     # The difference is linear between consecutive starts of lines.
     x = np.union1d(one.starts, other.starts)
@@ -85,7 +76,7 @@ def crossings(one: Envelope, other: Envelope, end: float) -> Crossings:
     with np.errstate(invalid="ignore", divide="ignore"):
         meet = np.where(slope[found] == 0, x[found], -level[found] / slope[found])
     meet = np.clip(meet, x[found], np.append(x[1:], end)[found])
-    return Crossings(meet, one.lines[i[found]], other.lines[j[found]], signs[found] < 0)
+    return meet, one.lines[i[found]], other.lines[j[found]], signs[found] < 0
 
 
 def _signs(difference: Floats | float, size: Floats | float) -> Floats:
@@ -148,12 +139,12 @@ class LineContest:
             rows[found.lines][inside], found.starts[inside], found.intercepts[inside], found.slopes[inside]
         )
 
-    def meet(self, found: Crossings) -> Floats:
-        """Return the x of crossings, to floating-point precision."""
+    def meet(self, x: Floats, first: Places, second: Places) -> Floats:
+        """Return the x at which two lines cross near the given *x*, to floating-point precision."""
         if self.contest.name != "f_beta":
-            return found.x
-        exact = _equal_f_beta(self.at_0, self.at_1, found.first, found.second)
-        return np.where(np.isfinite(exact), exact, found.x)
+            return x
+        exact = _equal_f_beta(self.at_0, self.at_1, first, second)
+        return np.where(np.isfinite(exact), exact, x)
 
     def axis(self, x: Floats) -> Floats:
         """Return the prevalence or beta at x."""

@@ -131,14 +131,14 @@ def line_meetings(contest: Contest, rows: Sequence[Places]) -> Iterator[Meetings
     lines = LineContest.of(contest)
     envelopes = [lines.envelope(mine) for mine in rows]
     for one, other in itertools.combinations(range(len(rows)), 2):
-        found = crossings(envelopes[one], envelopes[other], lines.end)
-        if len(found.x):
-            one_is_better_below = found.first_was_lower == lines.ascending
+        x, first, second, first_was_lower = crossings(envelopes[one], envelopes[other], lines.end)
+        if len(x):
+            one_is_better_below = first_was_lower == lines.ascending
             yield Meetings(
-                lines.axis(lines.meet(found)),
+                lines.axis(lines.meet(x, first, second)),
                 np.where(one_is_better_below, one, other),
                 np.where(one_is_better_below, other, one),
-                found.first,
+                first,
             )
 
 

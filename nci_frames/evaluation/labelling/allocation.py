@@ -1,11 +1,8 @@
 """Sizes and spreads of strata -> whole numbers of labels that sum to the budget."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
-
-Rows = NDArray[np.int64]
+from nci_frames.base.typing import Floats, Rows
 
 _HALVINGS = 64
 

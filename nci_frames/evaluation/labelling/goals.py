@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats
 from nci_frames.evaluation.metrics import called_metric
 
 #: Step of the derivatives, as a share of the smallest cell of the confusion matrix.
@@ -25,7 +24,7 @@ class Cells:
     #: Expected share of positives of each cell.
     positive: Floats
     #: Whether a model flags the rows, of shape (models, cells).
-    flagged: NDArray[np.bool_]
+    flagged: Flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ def values(cells: Cells, found: Floats, rows: Floats, metric: str | pl.Expr, bet
     return np.asarray(np.sum(found_of_models, axis=0))
 
 
-def _points(flagged: NDArray[np.bool_], found: Floats, rows: Floats) -> Floats:
+def _points(flagged: Flags, found: Floats, rows: Floats) -> Floats:
     """Return true positives, positives and flagged rows."""
     sums = (found[..., flagged].sum(-1) + 0.5, found.sum(-1) + 1, rows[..., flagged].sum(-1) + 1)
     return np.stack(np.broadcast_arrays(*sums), axis=-1)
@@ -89,7 +88,4 @@ def _points(flagged: NDArray[np.bool_], found: Floats, rows: Floats) -> Floats:
 def _metric(points: Floats, every: Floats, metric: str | pl.Expr, beta: float) -> Floats:
     """Return the metric of each point."""
     tp, p, a = points.T
-    rates = {"tpr": tp / p, "fpr": (a - tp) / (every - p), "prevalence": p / every}
-    table = pl.DataFrame({**rates, "beta": np.full(len(tp), float(beta))})
-    found = table.select(value=called_metric(metric))["value"]
-    return found.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return called_metric(metric).at(np.stack([tp / p, (a - tp) / (every - p)]), p / every, float(beta))

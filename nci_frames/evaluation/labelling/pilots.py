@@ -5,11 +5,10 @@ from typing import Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import listed
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Places
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.rates.hull import roc_convex_hull
 from nci_frames.evaluation.rates.rates import compute_rates
@@ -81,6 +80,6 @@ class Pilot:
         positives, negatives = (law / law.sum() for law in laws)
         return cls(np.empty(0), positives, negatives)
 
-    def cells_of(self, borders: Floats) -> NDArray[np.intp]:
+    def cells_of(self, borders: Floats) -> Places:
         """Return the index of the range of the pilot in which each range between *borders* begins."""
         return np.searchsorted(self.begins, borders[:-1], side="right") - 1

@@ -8,11 +8,16 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.normal import normal_quantile
-from nci_frames.base.typing import Floats
-from nci_frames.evaluation.labelling.allocation import Rows
-from nci_frames.evaluation.labelling.errors import Measure, doubtful, simulated_error, uniform_error
+from nci_frames.base.typing import Floats, Rows
+from nci_frames.evaluation.labelling.errors import (
+    Measure,
+    doubtful,
+    planned_half_width,
+    simulated_error,
+    uniform_error,
+    uniform_half_width,
+)
 from nci_frames.evaluation.labelling.goals import Cells, moves
-from nci_frames.evaluation.labelling.intervals import planned_half_width, uniform_half_width
 from nci_frames.evaluation.labelling.positives import prudent
 from nci_frames.evaluation.labelling.ranges import cut, joined, labels_of, spread_of
 from nci_frames.schemas import LABEL_GAINS, LABEL_PLAN

@@ -2,10 +2,9 @@
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
-from nci_frames.evaluation.labelling.allocation import Rows, allocate
+from nci_frames.base.typing import Floats, Rows
+from nci_frames.evaluation.labelling.allocation import allocate
 from nci_frames.evaluation.labelling.goals import Cells, Moves
 
 #: Most ranges, and labels per range: more ranges would leave few labels for what the pilot did not know.
@@ -47,7 +46,7 @@ def _with_least(known: Floats, least: Floats) -> Floats:
         raised |= below
 
 
-def cut(cells: Cells, spread: Floats, budget: int) -> NDArray[np.int64]:
+def cut(cells: Cells, spread: Floats, budget: int) -> Rows:
     """Return the first cells of ranges of about equal spread; a range is flagged as a whole, or not at all.
 
     Every range has rows, unless all rows, or none, are flagged.
@@ -71,7 +70,7 @@ def cut(cells: Cells, spread: Floats, budget: int) -> NDArray[np.int64]:
     return np.append(0, 1 + np.flatnonzero(np.diff(runs)))
 
 
-def joined(cells: Cells, first: NDArray[np.int64]) -> Cells:
+def joined(cells: Cells, first: Rows) -> Cells:
     """Merge the cells from each of *first* to before the next."""
     rows = np.add.reduceat(cells.rows, first)
     found = np.add.reduceat(cells.rows * cells.positive, first)

@@ -10,10 +10,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats
 from nci_frames.evaluation.metrics.asked import unknown_metric
 from nci_frames.evaluation.metrics.metric import Metric
 from nci_frames.evaluation.metrics.registry import resolve
@@ -36,7 +35,7 @@ class Mix:
     #: Expected cost.
     cost: Numbers
     #: Which names are classes, over which means are taken.
-    classes: NDArray[np.bool_]
+    classes: Flags
     beta: float
 
     @property

@@ -8,10 +8,9 @@ from typing import Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.normal import normal_quantile
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval
 
 #: Cells of outcomes of each class, which give the share to about three digits.
@@ -24,7 +23,7 @@ _ROUNDING = 1e-9
 
 #: Tells whether a promise is kept, from the lower and upper bounds of TPR (outcomes of the positives, along
 #: rows) and of FPR (outcomes of the negatives).
-Held = Callable[[Floats, Floats, Floats, Floats], NDArray[np.bool_]]
+Held = Callable[[Floats, Floats, Floats, Floats], Flags]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class Promise:
     def of_rates(cls, tpr: float, fpr: float, half_widths: tuple[float, float]) -> Self:
         """Promise that the intervals of the rates have at most these half-widths."""
 
-        def held(tpr_low: Floats, tpr_high: Floats, fpr_low: Floats, fpr_high: Floats) -> NDArray[np.bool_]:
+        def held(tpr_low: Floats, tpr_high: Floats, fpr_low: Floats, fpr_high: Floats) -> Flags:
             narrow = (tpr_high - tpr_low) / 2 * (1 - _ROUNDING) <= half_widths[0]
             return np.asarray(narrow & ((fpr_high - fpr_low) / 2 * (1 - _ROUNDING) <= half_widths[1]))
 
@@ -53,7 +52,7 @@ class Promise:
     def of_band(cls, tpr: float, fpr: float, delta: float) -> Self:
         """Promise that the precision band is at most *delta* wide at every prevalence."""
 
-        def held(tpr_low: Floats, tpr_high: Floats, fpr_low: Floats, fpr_high: Floats) -> NDArray[np.bool_]:
+        def held(tpr_low: Floats, tpr_high: Floats, fpr_low: Floats, fpr_high: Floats) -> Flags:
             with np.errstate(divide="ignore"):
                 width = np.log(tpr_high / tpr_low) + np.log(fpr_high / fpr_low)
             return np.asarray(width <= 4 * math.atanh(delta) * (1 + _ROUNDING))
@@ -65,7 +64,7 @@ class Promise:
         """Promise that the precision band has at most this half-width at a prevalence."""
         odds = prevalence / (1 - prevalence)
 
-        def held(tpr_low: Floats, tpr_high: Floats, fpr_low: Floats, fpr_high: Floats) -> NDArray[np.bool_]:
+        def held(tpr_low: Floats, tpr_high: Floats, fpr_low: Floats, fpr_high: Floats) -> Flags:
             best, worst = odds * tpr_high, odds * tpr_low
             width = best / (best + fpr_low) - worst / (worst + fpr_high)
             return np.asarray(width / 2 <= half_width * (1 + _ROUNDING))

@@ -10,7 +10,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 from nci_frames.evaluation.planning.assurance import Promise, assured_rows, half_width_at
 from nci_frames.evaluation.planning.fixed_sizes import exact_rows, hoeffding_rows
-from nci_frames.evaluation.planning.two_models import Comparison
+from nci_frames.evaluation.planning.two_models import Comparison, need_within
 from nci_frames.evaluation.rates.intervals import Interval
 from nci_frames.schemas import SAMPLES, checked
 
@@ -165,7 +165,7 @@ def required_samples(
     rates = cast("tuple[float | None, float | None]", (tpr, fpr))
     promise = _goal(half_width, delta, precision_half_width, prevalence, *rates)
     if assurance is not None:
-        _require_within("assurance", assurance, 1)
+        need_within("assurance", assurance, 1)
     table = pl.DataFrame(
         [(name, *_planned(name, promise, level, assurance)) for name in methods],
         schema=SAMPLES.dtypes(),
@@ -226,12 +226,12 @@ def _goal(
         raise ParameterError(msg, found=found)
     for name, value in (("tpr", tpr), ("fpr", fpr), ("prevalence", prevalence)):
         if value is not None:
-            _require_within(name, value, 1)
+            need_within(name, value, 1)
 
     if half_width is not None:
         widths = number_list(half_width)
         for value in widths:
-            _require_within("half_width", value, 1)
+            need_within("half_width", value, 1)
         tpr, fpr = (0.5 if rate is None else rate for rate in (tpr, fpr))
         return Promise.of_rates(tpr, fpr, (widths[0], widths[-1]))
     if tpr is None or fpr is None:
@@ -239,12 +239,7 @@ def _goal(
         missing = [name for name, rate in (("no TPR", tpr), ("no FPR", fpr)) if rate is None]
         raise ParameterError(msg, found=", ".join(missing))
     if precision_half_width is not None and prevalence is not None:
-        _require_within("precision_half_width", precision_half_width, 0.5)
+        need_within("precision_half_width", precision_half_width, 0.5)
         return Promise.of_precision(tpr, fpr, precision_half_width, prevalence)
-    _require_within("delta", delta or 0.0, 1)
+    need_within("delta", delta or 0.0, 1)
     return Promise.of_band(tpr, fpr, delta or 0.0)
-
-
-def _require_within(name: str, value: float, end: float) -> None:
-    if not 0 < value < end:
-        raise ParameterError.out_of_range(name, value, f"between 0 and {end:g}")

@@ -158,10 +158,8 @@ def cost_curve(
         with np.errstate(invalid="ignore"):
             t = np.where(up + down > 0, up / (up + down), 1 - pc)
         tpr, fpr = _treated(part, _as_logged(part, t, eta, adjusted=adjusted))[0]
-        best = [
-            np.minimum.reduceat(costs, curves.start) if len(curves.start) else costs
-            for costs in (one * (1 - curves.tpr1) + (1 - one) * curves.fpr1 for one in places)
-        ]
+        costs = (one * (1 - curves.tpr1) + (1 - one) * curves.fpr1 for one in places)
+        best = [curves.reduce(np.minimum, each) for each in costs]
         return {
             "threshold_probability": t,
             "actual": pc * (1 - tpr) + (1 - pc) * fpr,

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from nci_frames.base.typing import Field, Floats, Prevalences
+from nci_frames.base.typing import Field, Floats, Prevalences, Rows
 from nci_frames.counts.strata import weighted_sums
 from nci_frames.evaluation.arrays.roc_steps import Curves, of_all_parts
 from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
@@ -134,7 +133,7 @@ class Part:
         with np.errstate(invalid="ignore", divide="ignore"):
             return total, np.maximum(total**2 / squares, 1.0)
 
-    def labelled(self, places: NDArray[np.int64], eta: Floats, **columns: Floats) -> pl.DataFrame:
+    def labelled(self, places: Rows, eta: Floats, **columns: Floats) -> pl.DataFrame:
         """Return a table with keys, prevalence and columns, with a row for each group index in *places*."""
         numbers = {"prevalence": eta[places], **columns}
         return self.curves.groups[places].with_columns(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.arrays.score_bins import Scores
 from nci_frames.evaluation.probabilities.parts import Part
@@ -58,13 +58,11 @@ def recalibrations(
     return found  # type: ignore[return-value]
 
 
-def _separated(curves: Curves, true: Floats, false: Floats) -> NDArray[np.bool_]:
+def _separated(curves: Curves, true: Floats, false: Floats) -> Flags:
     """Return whether the classes of each group are separated by score, in either direction."""
     place = np.arange(len(true), dtype=np.float64)
-    if not len(curves.start):
-        return place > 0
     first, last = (
-        [by.reduceat(np.where(rows > 0, place, beyond), curves.start) for rows in (true, false)]
+        [curves.reduce(by, np.where(rows > 0, place, beyond)) for rows in (true, false)]
         for by, beyond in ((np.minimum, np.inf), (np.maximum, -np.inf))
     )
     return np.asarray((last[0] <= first[1]) | (last[1] <= first[0]))

@@ -71,13 +71,7 @@ def effective_rows(
     groups = bucket_counts(counts, units) if groups is None else groups
     if not groups:
         return _of_none(counts, units, "tp", "fp", numbers=_EFFECTIVE)
-    found = [_worth(group, level, least_effect) for group in groups]
-    keys = pl.concat(group.histogram.group for group in groups)
-    place = np.repeat(np.arange(len(groups)), [len(columns["tp"]) for columns in found])
-    known = keys[place].with_columns(
-        pl.Series(name, np.concatenate([columns[name] for columns in found]), nan_to_null=True)
-        for name in found[0]
-    )
+    known = pl.concat(_worth(group, level, least_effect) for group in groups)
     if not has_strata(counts):
         return known.drop("threshold")
     # In strata the numbers are at most those of the strata themselves; tp and fp are summed as in rates.
@@ -138,7 +132,7 @@ def _of_none(counts: pl.DataFrame, units: str, *columns: str, numbers: Sequence[
     return counts.clear().select("model", *keys, *columns, *none)
 
 
-def _worth(group: BucketCounts, level: float, least: float) -> dict[str, Floats | Rows]:
+def _worth(group: BucketCounts, level: float, least: float) -> pl.DataFrame:
     """Return the columns of ``effective_rows`` and the thresholds of one group."""
     histogram = group.histogram
     columns: dict[str, Floats | Rows] = {"threshold": histogram.thresholds}
@@ -160,7 +154,7 @@ def _worth(group: BucketCounts, level: float, least: float) -> dict[str, Floats 
     new = np.ones(len(histogram.thresholds), np.bool_)
     new[1:] = (np.diff(columns["tp"]) != 0) | (np.diff(columns["fp"]) != 0)
     order = ("threshold", "tp", "fp", *_EFFECTIVE)
-    return {name: columns[name][new] for name in order}
+    return histogram.labelled(pl.DataFrame({name: columns[name][new] for name in order}, nan_to_null=True))
 
 
 def _reached(rows: Rows) -> tuple[Rows, float]:

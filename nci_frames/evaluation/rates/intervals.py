@@ -10,7 +10,6 @@ from typing import Any, Literal, cast
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.normal import normal_quantile
@@ -128,7 +127,7 @@ def _from_scipy(name: str, a: pl.Expr, b: pl.Expr, tail: pl.Expr) -> pl.Expr:
 
         numbers = (column.cast(pl.Float64).fill_null(math.nan).to_numpy() for column in columns)
         found = getattr(scipy.special, name)(*numbers)
-        return pl.Series(cast("NDArray[np.float64]", found), nan_to_null=True)
+        return pl.Series(cast("Floats", found), nan_to_null=True)
 
     # A parameter is 0 only if the bound is replaced (above); 1 avoids an error of SciPy.
     positive = [pl.when(value > 0).then(value).otherwise(1.0) for value in (a, b)]

@@ -40,21 +40,15 @@ def unseen_shares(rng: np.random.Generator, size: tuple[int, ...]) -> Floats:
     return rng.exponential(size=size) * (rng.random(size) < 1 / 2)
 
 
-@dataclass(frozen=True, slots=True)
-class UnseenRows:
-    """Rows that the strata lack, perhaps by chance."""
+def with_unseen_rows(cells: Cells, above: Floats, below: Floats, rng: np.random.Generator) -> Cells:
+    """Add rows that strata lack, perhaps by chance: a random part of the heaviest row to each of four counts.
 
-    #: Weight of the heaviest row that may lie above each threshold, or below it.
-    above: Floats
-    below: Floats
-    rng: np.random.Generator
-
-    def beside(self, cells: Cells) -> Cells:
-        """Add a random part of the heaviest row to each of the four counts of each log."""
-        tp, fp, positives, negatives = cells
-        heaviest = np.stack([self.above, self.above, self.below, self.below])
-        hits, false, misses, right = unseen_shares(self.rng, (4, len(tp), 1)) * heaviest[:, None]
-        return tp + hits, fp + false, positives + hits + misses, negatives + false + right
+    *above* and *below* are the weights of the heaviest row that may lie above or below each threshold.
+    """
+    tp, fp, positives, negatives = cells
+    heaviest = np.stack([above, above, below, below])
+    hits, false, misses, right = unseen_shares(rng, (4, len(tp), 1)) * heaviest[:, None]
+    return tp + hits, fp + false, positives + hits + misses, negatives + false + right
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +68,8 @@ class PointMetrics:
     #: The cases, and their values in the log itself.
     cases: pl.DataFrame
     value: Floats
-    unseen: UnseenRows | None = None
+    #: Weights of the heaviest rows that may lie above and below each threshold, if strata may lack rows.
+    unseen: tuple[Floats, Floats, np.random.Generator] | None = None
 
     @classmethod
     def of(
@@ -108,7 +103,7 @@ class PointMetrics:
         """Return the values of the cases in each log, of shape (logs, cases)."""
         cells = reaching(positives, negatives, self.reached)
         if self.unseen is not None:
-            cells = self.unseen.beside(cells)
+            cells = with_unseen_rows(cells, *self.unseen)
         if self.f_betas is not None:
             return best_f_beta(cells, *self.f_betas)
         size = len(self.thresholds) * sum(grid.size for grid in self.grids)

@@ -17,7 +17,6 @@ import polars as pl
 from nci_frames.base.arguments import beta_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Rows
-from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.areas.area import Area, Logs, area_of
 from nci_frames.evaluation.areas.lowest import supported_from
 from nci_frames.evaluation.arrays.buckets import Counted, StrataCounts
@@ -25,7 +24,7 @@ from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.field.prevalences import group_prevalences, numbers_of
 from nci_frames.evaluation.metrics import asked_metric, better_sign
 from nci_frames.evaluation.rates.clusters import class_worth
-from nci_frames.evaluation.rates.strata import heaviest_rows, summed_counts
+from nci_frames.evaluation.rates.strata import heaviest_rows
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.few_rows import (
     one_row_apart,
@@ -33,15 +32,10 @@ from nci_frames.evaluation.resampling.few_rows import (
     steps_of_score,
     with_prior,
 )
-from nci_frames.evaluation.resampling.point_metrics import (
-    CASES,
-    PointMetrics,
-    UnseenRows,
-    WithinBudget,
-    near_budget,
-)
+from nci_frames.evaluation.resampling.point_metrics import CASES, PointMetrics, WithinBudget, near_budget
 from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.evaluation.resampling.samplers import counted_groups, draws
+from nci_frames.schemas import beside
 
 #: So many negatives of a kind may exist for each time as many are in the log, if it has none (rule of three).
 _UNSEEN = 3
@@ -110,7 +104,7 @@ def resample(
     With *prior*, resampled logs have about half a row more on either side of every threshold (Jeffreys), so
     that a rate of 0 may become positive.
 
-    With *unseen*, metrics of rates of strata allow for rows that the strata lack (``UnseenRows``), and each
+    With *unseen*, metrics of rates of strata allow for rows that they lack (``with_unseen_rows``), and each
     resampled log has its own observed prevalence. Constant weights within classes need neither.
 
     Raises
@@ -169,9 +163,9 @@ def resample(
             at_points = PointMetrics.of(counts.histogram, points, metrics, grid, itself, betas, own)
             if smooth and isinstance(whole, StrataCounts):
                 rng = stream(logs.seed, {"__unseen": True, **whole.histogram.group.row(0, named=True)})
-                rows = UnseenRows(*heaviest_rows(whole, points), rng)
+                unseen_rows = (*heaviest_rows(whole, points), rng)
                 own_eta = isinstance(asked.prevalence, str)
-                at_points = replace(at_points, unseen=rows, prevalence=None if own_eta else itself)
+                at_points = replace(at_points, unseen=unseen_rows, prevalence=None if own_eta else itself)
         found = _evaluated(areas, etas, at_points, counts, drawn)
         # On a grid no bins were merged.
         joined = of_scores and counts is not whole
@@ -219,27 +213,22 @@ def resample_models(
     by = groups[0][0].histogram.group.columns
 
     @cache
-    def known() -> tuple[dict[Any, float], dict[Any, float]]:
-        """Return the lowest supported prevalence of each model, within every repeat, and its worth."""
-        whole, worth = frame, None
-        if logs.units is not None:
-            whole, worth = pooled_counts(frame, over=logs.units), class_worth(frame, logs.units)
-        told = supported_from(summed_counts(whole), metric, worth=worth)
-        lowest = told.group_by(by).agg(pl.col("prevalence").fill_null(math.inf).max())
-        least = pl.DataFrame() if worth is None else worth.group_by(by).agg(pl.col("negatives_worth").min())
-        of_lowest, of_least = (
-            {tuple(group): number for *group, number in table.iter_rows()} for table in (lowest, least)
-        )
-        return of_lowest, of_least
+    def known() -> dict[Any, list[float]]:
+        """Return the lowest prevalence that each model supports in every repeat; with units, its worth."""
+        worth = None if logs.units is None else class_worth(frame, logs.units)
+        told = supported_from(logs.without_units(frame), metric, worth=worth)
+        told = told if worth is None else beside(told, worth, worth.columns[:-2])
+        lowest, least = pl.col("prevalence").fill_null(math.inf).max(), pl.col("^negatives_worth$").min()
+        rows = told.group_by(by).agg(lowest, least).iter_rows()
+        return {row[: len(by)]: [*row[len(by) :]] for row in rows}
 
     def risk(one: Replicates) -> Floats:
-        group, (lowest, worth) = one.histogram.group.row(0), known()
-        return _at_risk(one, area, lowest[group], worth.get(group))
+        return _at_risk(one, area, *known()[one.histogram.group.row(0)])
 
     return [[replace(one, risk=risk) for one in models] for models in groups]
 
 
-def _at_risk(one: Replicates, area: Area, lowest: float, worth: float | None) -> Floats:
+def _at_risk(one: Replicates, area: Area, lowest: float, worth: float | None = None) -> Floats:
     """Return how much of each value unseen negatives may take; 0 at prevalences that the log supports.
 
     A kind of negatives that n independent negatives lack has a share of at most 3/n, with 95 % confidence. At

@@ -6,13 +6,13 @@ precision is about √FP/(M + FP). That is at most 1/(2·√M), for any number o
 1/√FP. So M >= 25 or FP >= 100 keeps it at 10 % or less.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Floats, Rows
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.support.reasons import REASONS, number_of, reason_text, too_few_number
 from nci_frames.schemas import beside
@@ -77,14 +77,14 @@ def lowest_supported(columns: Collection[str], *, needs_fpr: bool) -> tuple[pl.E
 class SupportRule:
     """The lowest prevalence at which a log supports an area or another metric of a whole curve."""
 
-    #: Returns the lowest prevalence of each curve, NaN if there is none. The second argument is the number of
-    #: independent rows per row of positives and of negatives, for each curve.
-    lowest: Callable[[Curves, tuple[Floats, Floats] | None], Floats]
+    #: Returns the lowest prevalence of each curve, NaN if there is none. The second argument is the effective
+    #: numbers of positives and of negatives at each step.
+    lowest: Callable[[Curves, Sequence[Floats]], Floats]
     #: Name of the reason why there is none although both classes have rows.
     too_few: str
 
 
-def _pr_support(curves: Curves, worth: tuple[Floats, Floats] | None) -> Floats:
+def _pr_support(curves: Curves, independent: Sequence[Floats]) -> Floats:
     """Return the lowest supported prevalence of PR-AUC, and of metrics at the best of all thresholds.
 
     They depend on the negatives above the threshold at which precision is one half. The log supports them at
@@ -93,26 +93,25 @@ def _pr_support(curves: Curves, worth: tuple[Floats, Floats] | None) -> Floats:
     A weak model has no such threshold at a low prevalence. Its area is also supported if the thresholds with
     fewer than 25 false positives or 10 true positives could not add a tenth to it, even with precision 1.
     """
-    start = curves.start
-    positives, negatives = _independent(curves, worth)
+    positives, negatives = independent
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         true, false = curves.tpr1 * positives, curves.fpr1 * negatives
         enough = true >= LEAST_POSITIVES * (1 - 1e-9)
         # The odds at which precision is one half and 25 positives are found.
         odds = np.where(enough, np.maximum(false, LEAST_FOUND) / (negatives * curves.tpr1), np.inf)
-        lowest = _reduced(np.minimum, odds, start)
+        lowest = curves.reduce(np.minimum, odds)
         # Steps with enough rows of both classes above them; a tied step includes its own rows.
         begins = (
             np.where(curves.tied, true, curves.tpr0 * positives),
             np.where(curves.tied, false, curves.fpr0 * negatives),
         )
         solid = (begins[0] >= LEAST_POSITIVES * (1 - 1e-9)) & (begins[1] >= LEAST_FOUND * (1 - 1e-9))
-        first = 1 - _reduced(np.add, np.where(solid, curves.tpr1 - curves.tpr0, 0.0), start)
+        first = 1 - curves.sum(np.where(solid, curves.tpr1 - curves.tpr0, 0.0))
         # Where precision is below one half, it is at least half of o·TPR/FPR.
         slope = np.where(solid, (curves.tpr1 - curves.tpr0) * curves.tpr1 / curves.fpr1, 0.0)
-        weak = 2 * first / LARGEST_FIRST / _reduced(np.add, slope, start)
+        weak = 2 * first / LARGEST_FIRST / curves.sum(slope)
         lowest = np.minimum(lowest, np.where(np.isnan(weak), np.inf, weak))
-        most, some = (_reduced(np.maximum, rows, start) for rows in (positives, negatives))
+        most, some = (curves.reduce(np.maximum, rows) for rows in (positives, negatives))
         known = (most >= LEAST_POSITIVES) & (some > 0) & np.isfinite(lowest)
         return np.where(known, lowest / (1 + lowest), np.nan)
 
@@ -120,18 +119,14 @@ def _pr_support(curves: Curves, worth: tuple[Floats, Floats] | None) -> Floats:
 PR_SUPPORT = SupportRule(_pr_support, "few_for_pr")
 
 
-def _independent(curves: Curves, worth: tuple[Floats, Floats] | None) -> tuple[Floats, Floats]:
+def _independent(curves: Curves, worth: pl.DataFrame | None) -> Sequence[Floats]:
     """Return the effective numbers of positives and negatives at each step."""
-    if curves.worth is not None:
-        return curves.worth
-    positives, negatives = curves.positives, curves.negatives
-    if worth is not None:
-        positives, negatives = positives * worth[0], negatives * worth[1]
-    return curves.each_step(positives), curves.each_step(negatives)
-
-
-def _reduced(by: np.ufunc, steps: Floats, start: Rows) -> Floats:
-    return np.asarray(by.reduceat(steps, start)) if len(start) else np.empty(0)
+    rows = curves.worth or (curves.each_step(curves.positives), curves.each_step(curves.negatives))
+    if worth is None:
+        return rows
+    known = beside(curves.groups, worth, curves.groups.columns).fill_null(1.0)
+    shares = (known[f"{name}_worth"].to_numpy() for name in ("positives", "negatives"))
+    return [of_class * curves.each_step(share) for of_class, share in zip(rows, shares, strict=True)]
 
 
 Flags = dict[str, pl.Expr]
@@ -211,13 +206,9 @@ def with_curve_support(
     if rule is None:
         nulls = zip(_SUPPORT, (pl.Float64, pl.Float64, pl.UInt32), strict=True)
         return curves.groups.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in nulls)
-    shares = None if worth is None else _shares(curves.groups, worth)
-    lowest = rule.lowest(curves, shares)
-    positives, negatives = pl.Series(curves.positives), pl.Series(curves.negatives)
-    if curves.worth is not None and len(curves.start):
-        negatives = pl.Series(np.maximum.reduceat(curves.worth[1], curves.start))
-    elif shares is not None:
-        negatives = negatives * pl.Series(shares[1])
+    independent = _independent(curves, worth)
+    lowest = rule.lowest(curves, independent)
+    positives, negatives = pl.Series(curves.positives), pl.Series(curves.reduce(np.maximum, independent[1]))
     return curves.groups.with_columns(
         pl.Series("__lowest", lowest, nan_to_null=True),
         negatives.alias("__negatives"),
@@ -229,14 +220,6 @@ def with_curve_support(
         .then(number_of(rule.too_few))
         .alias("__why"),
     )
-
-
-def _shares(groups: pl.DataFrame, worth: pl.DataFrame) -> tuple[Floats, Floats]:
-    known = beside(groups, worth, groups.columns)
-    positives, negatives = (
-        known[name].fill_null(1.0).to_numpy() for name in ("positives_worth", "negatives_worth")
-    )
-    return positives, negatives
 
 
 def with_curve_flags(areas: pl.DataFrame, depends: pl.Expr) -> pl.DataFrame:
