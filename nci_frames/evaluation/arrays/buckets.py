@@ -200,8 +200,6 @@ class StrataCounts:
     histogram: Histogram = field(init=False)
 
     def __post_init__(self) -> None:
-        positives: Any
-        negatives: Any
         positives, negatives = (np.asarray(of_class.T @ self.weights) for of_class in self.classes)
         summed = replace(self.rows.histogram, positives=positives, negatives=negatives)
         object.__setattr__(self, "histogram", summed)

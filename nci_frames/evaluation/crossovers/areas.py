@@ -29,8 +29,6 @@ TOLERANCE = 1e-11
 #: Chebyshev nodes of the whole range of prevalences; they give the logarithm of the area to 13 digits.
 _NODES = 320
 _ROUNDING = 1e-13
-#: Pairs of curves to compare at a time; each takes as many numbers as its series has terms.
-_PAIRS_AT_A_TIME = 1 << 14
 #: Grid points at which the best is determined; a model that leads only between two of them is missed.
 _PLACES = 4_001
 
@@ -88,7 +86,7 @@ class AreaCurves:
             return self.at(model, place), model
 
         best = self.everywhere(places_along("prevalence"))
-        found = Meetings.together(curve_meetings(best, at, "prevalence", self.rounding, _PAIRS_AT_A_TIME))
+        found = Meetings.together(curve_meetings(best, at, "prevalence", self.rounding))
         columns = {
             "model_a": self.models[found.better_below],
             "model_b": self.models[found.better_above],

@@ -181,8 +181,7 @@ class Contest:
 
         The value is NaN if all are undefined; of equal values the first row is returned.
         """
-        all_of_them = np.ones(len(x), np.intp)
-        return self.best_of(rows[0] * all_of_them, len(rows) * all_of_them, x)
+        return self.best_of(np.full(len(x), rows[0]), np.full(len(x), len(rows)), x)
 
     def tied(self, rows: Places) -> pl.Series:
         """Return, for the best row of each range, all models that are equally good everywhere in it.

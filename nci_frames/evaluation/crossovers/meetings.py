@@ -103,8 +103,8 @@ def changes_of_best(best_at: Callable[[Floats], Places], places: Floats) -> Floa
     return np.sort(np.concatenate(found))
 
 
-#: Number of roots to search for at a time.
-_AT_A_TIME = 1 << 20
+#: Number of roots to search for at a time; each may take as many numbers as a curve has terms.
+_AT_A_TIME = 1 << 14
 #: Number of grid values that fit into the cache of a core.
 _VALUES_AT_A_TIME = 1 << 17
 
@@ -159,7 +159,6 @@ def curve_meetings(
     best_at: Callable[[Places, Floats], tuple[Floats, Places]],
     over: Over,
     rounding: float,
-    at_a_time: int = _AT_A_TIME,
 ) -> Iterator[Meetings]:
     """Yield the crossovers of all pairs of models, from changes of sign on a fine grid.
 
@@ -173,12 +172,10 @@ def curve_meetings(
         The axis.
     rounding
         Smallest relative difference that has a sign.
-    at_a_time
-        Number of roots to search for at a time.
     """
     places = places_along(over)
     first, second, left, right = _changes(best, rounding)
-    for some in np.array_split(np.arange(len(first)), len(first) // at_a_time + 1):
+    for some in np.array_split(np.arange(len(first)), len(first) // _AT_A_TIME + 1):
         one, other = first[some], second[some]
 
         def at(place: Floats, pair: Places, one: Places = one, other: Places = other) -> Floats:

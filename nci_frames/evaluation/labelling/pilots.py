@@ -14,8 +14,6 @@ from nci_frames.evaluation.rates.hull import roc_convex_hull
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.schemas import COUNTS, PAIRS, collect
 
-_CELLS = ("both", "a", "b", "none")
-
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
@@ -65,19 +63,16 @@ class Pilot:
             If *pairs* is not a pairs frame.
         """
         frame = collect(pairs, PAIRS)
-        laws = []
-        for kind in ("tp", "fp"):
-            cells = []
-            for first, second, places in ((*models, "ab"), (*models[::-1], "ba")):
-                mine = frame.filter(model_a=first, model_b=second)
-                names = {"a": places[0], "b": places[1]}
-                cells.append([float(mine[f"{kind}_{names.get(cell, cell)}"].sum()) for cell in _CELLS])
-            laws.append(np.sum(cells, axis=0))
-        if not all(law.sum() > 0 for law in laws):
+        laws = np.zeros((2, 4))
+        for order, cells in ((models, "both a b none"), (models[::-1], "both b a none")):
+            mine = frame.filter(model_a=order[0], model_b=order[1])
+            names = [f"{kind}_{cell}" for kind in ("tp", "fp") for cell in cells.split()]
+            laws += mine.select(names).sum().to_numpy().reshape(2, 4)
+        if not laws.any(axis=1).all():
             msg = "the pilot must have positives and negatives that both models scored"
             known = frame.select("model_a", "model_b").unique().sort("model_a", "model_b").rows()
             raise ParameterError(msg, found=f"pairs {listed(map(repr, known), 20)}")
-        positives, negatives = (law / law.sum() for law in laws)
+        positives, negatives = laws / laws.sum(axis=1, keepdims=True)
         return cls(np.empty(0), positives, negatives)
 
     def cells_of(self, borders: Floats) -> Places:

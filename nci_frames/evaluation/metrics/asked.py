@@ -92,7 +92,7 @@ def called_metric(asked: str | pl.Expr) -> CalledMetric:
         if known is not None:
             return known
         hint = "an expression has no direction: register_metric gives it one; a called metric needs no alias"
-        raise _unknown(label, hint)
+        raise unknown_metric(label, (), hint)
     found, settings = _found(asked)
     if found.build is None:
         raise ParameterError(
@@ -163,14 +163,11 @@ def _found(label: object) -> tuple[Metric, dict[str, float]]:
     found = resolve(label)
     if found is None:
         score = _F_SCORE.fullmatch(label)
-        raise _unknown(label, f"did you mean 'f_beta', with beta={score[1]}?" if score else None)
+        if score:
+            raise unknown_metric(label, (), f"did you mean 'f_beta', with beta={score[1]}?")
+        known = [each.name for each in all_metrics()]
+        raise unknown_metric(label, known, "nci_frames.metrics() lists them all")
     return found
-
-
-def _unknown(label: str, hint: str | None) -> UnknownMetricError:
-    """Return the error for an unknown name; it suggests the nearest known name if *hint* is None."""
-    known = [] if hint else [each.name for each in all_metrics()]
-    return unknown_metric(label, known, hint or "nci_frames.metrics() lists them all")
 
 
 def unknown_metric(

@@ -14,7 +14,7 @@ from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.prevalence.mixtures import Bins, Mixtures, check_key_types, common_bins
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.support.reasons import first_reason
-from nci_frames.schemas import COUNTS, PREVALENCES, WEIGHT, checked, has_strata
+from nci_frames.schemas import COUNTS, PREVALENCES, WEIGHT, beside, checked, has_strata
 
 _MISFIT = (
     "the scores are no mixture of the two classes: "
@@ -120,10 +120,9 @@ def estimate_prevalence(
     groups, found = common_bins(labelled, field, shared=shared, kept=kept)
     numbers = _numbers([bins for bins in found if not isinstance(bins, str)], method, level)
     reason = pl.Series("reason", [bins if isinstance(bins, str) else None for bins in found], pl.String)
-    table = groups.with_columns(reason).with_row_index("__group")
-    known = table.filter(pl.col("reason").is_null()).select("__group").hstack(numbers)
-    table = table.join(known, on="__group", how="left", maintain_order="left").drop("__group")
-    return PREVALENCES.finish(_refused(table, level))
+    table = groups.with_columns(reason)
+    known = table.filter(pl.col("reason").is_null()).select(groups.columns).hstack(numbers)
+    return PREVALENCES.finish(_refused(beside(table, known, groups.columns), level))
 
 
 def _keys(counts: pl.DataFrame) -> list[str]:

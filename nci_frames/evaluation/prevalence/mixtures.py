@@ -290,11 +290,8 @@ def _bins(known: _Group, field: _Group) -> Bins | str:
     ):
         if rows[0, 0] < _LEAST_ROWS:
             return f"fewer than {_LEAST_ROWS} {what}"
-    every = (
-        known.positives[:, np.append(0, in_known + 1)],
-        known.negatives[:, np.append(0, in_known + 1)],
-        field.negatives[:, np.append(0, in_field + 1)],
-    )
+    reached_at = ((known.positives, in_known), (known.negatives, in_known), (field.negatives, in_field))
+    every = [reached[:, np.append(0, at + 1)] for reached, at in reached_at]
     few, finer = _edges_of_bins(*(reached[0] for reached in every))
     if len(few) < 2:
         return "no threshold has enough rows on both sides"

@@ -162,12 +162,12 @@ def _mixed(pairs: pl.DataFrame, metric: str | pl.Expr, beta: float) -> pl.DataFr
         {}, of_reference | eta_of_reference, of_reference, eta_of_reference
     ]  # fmt: skip
     columns = ["__pair", *(name for name in RATES.fixed if name in pairs.columns)]
-    first, *others = (
+    # All four have the same rows in the same order.
+    tables = [
         project_checked(
             pairs.with_columns(**taken).select(columns), metrics=metric, prevalence="observed", beta=beta
-        ).select("__pair", "metric", "beta", pl.col("value").alias(name))
-        for name, taken in zip(_VALUES, taken_from_it, strict=True)
-    )
-    for other in others:
-        first = first.join(other.drop("metric", "beta"), on="__pair")
-    return first
+        )
+        for taken in taken_from_it
+    ]
+    values = (table["value"].alias(name) for name, table in zip(_VALUES, tables, strict=True))
+    return tables[0].select("__pair", "metric", "beta").with_columns(*values)

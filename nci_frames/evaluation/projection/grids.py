@@ -75,17 +75,12 @@ class MetricGrid:
             # min_horizontal ignores corners where the metric is 0/0.
             columns["lower"] = pl.when(known).then(pl.min_horizontal(*corners))
             columns["upper"] = pl.when(known).then(pl.max_horizontal(*corners))
-        if flagged:
-            columns |= self._flags()
+        if flagged and self.needs_fpr:
+            lowest, why, cost = (pl.col(name) for name in SUPPORT)
+            columns |= flags(lowest, cost, why, pl.col("prevalence"), pl.col("__rarity"))
+        elif flagged:
+            columns |= hidden_flags() if self.needs_fpr is None else defined_flags(pl.col("value"))
         return table.select(metric, "prevalence", "beta", "value", **columns)
-
-    def _flags(self) -> dict[str, pl.Expr]:
-        if self.needs_fpr is None:
-            return hidden_flags()
-        if not self.needs_fpr:
-            return defined_flags(pl.col("value"))
-        lowest, why, cost = (pl.col(name) for name in SUPPORT)
-        return flags(lowest, cost, why, pl.col("prevalence"), pl.col("__rarity"))
 
 
 def metric_grids(

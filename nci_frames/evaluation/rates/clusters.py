@@ -71,7 +71,10 @@ def effective_rows(
     groups = bucket_counts(counts, units) if groups is None else groups
     if not groups:
         return _of_none(counts, units, "tp", "fp", numbers=_EFFECTIVE)
-    known = pl.concat(_worth(group, level, least_effect) for group in groups)
+    found = [_worth(group, level, least_effect) for group in groups]
+    keys = pl.concat(group.histogram.group for group in groups)
+    lists = (pl.Series(name, [columns[name] for columns in found]) for name in found[0])
+    known = keys.with_columns(lists).explode(*found[0]).fill_nan(None)
     if not has_strata(counts):
         return known.drop("threshold")
     # In strata the numbers are at most those of the strata themselves; tp and fp are summed as in rates.
@@ -132,7 +135,7 @@ def _of_none(counts: pl.DataFrame, units: str, *columns: str, numbers: Sequence[
     return counts.clear().select("model", *keys, *columns, *none)
 
 
-def _worth(group: BucketCounts, level: float, least: float) -> pl.DataFrame:
+def _worth(group: BucketCounts, level: float, least: float) -> dict[str, Floats | Rows]:
     """Return the columns of ``effective_rows`` and the thresholds of one group."""
     histogram = group.histogram
     columns: dict[str, Floats | Rows] = {"threshold": histogram.thresholds}
@@ -154,7 +157,7 @@ def _worth(group: BucketCounts, level: float, least: float) -> pl.DataFrame:
     new = np.ones(len(histogram.thresholds), np.bool_)
     new[1:] = (np.diff(columns["tp"]) != 0) | (np.diff(columns["fp"]) != 0)
     order = ("threshold", "tp", "fp", *_EFFECTIVE)
-    return histogram.labelled(pl.DataFrame({name: columns[name][new] for name in order}, nan_to_null=True))
+    return {name: columns[name][new] for name in order}
 
 
 def _reached(rows: Rows) -> tuple[Rows, float]:

@@ -180,15 +180,7 @@ def _by_threshold(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 def _never_positive(columns: list[str]) -> dict[str, pl.Expr]:
     """Return expressions that turn a row of rates into the row of a threshold above every score."""
-    changed = {
-        "threshold": pl.lit(float("inf")),
-        "tp": pl.col("tp") * 0,
-        "fp": pl.col("fp") * 0,
-        "fn": pl.col("positives"),
-        "tn": pl.col("negatives"),
-        "tpr": pl.col("tpr") * 0,
-        "fpr": pl.col("fpr") * 0,
-    }
+    none = {name: pl.col(name) * 0 for name in ("tp", "fp", "tpr", "fpr")}
+    every = {"threshold": pl.lit(np.inf), "fn": pl.col("positives"), "tn": pl.col("negatives")}
     bounds = (f"{rate}_{side}" for rate in ("tpr", "fpr") for side in ("lower", "upper"))
-    unknown = {name: pl.lit(None, pl.Float64) for name in bounds if name in columns}
-    return changed | unknown
+    return none | every | {name: pl.lit(None, pl.Float64) for name in bounds if name in columns}

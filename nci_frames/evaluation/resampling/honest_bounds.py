@@ -89,20 +89,11 @@ class _Known:
             return sizes.with_columns(__rarer=pl.min_horizontal(_SIZES)), None
         groups = bucket_counts(counts, logs.units)
         worth = class_worth(counts, logs.units, groups)
-        known = [
-            [
-                even * float(known_share(rows, logs.level))
-                for rows, even in zip(group.rows, group.even, strict=True)
-            ]
-            for group in groups
-        ]
-        columns = {
-            name: pl.Series(rows) * pl.col(share)
-            for name, share, rows in zip(_SIZES, worth.columns[-2:], zip(*known, strict=True), strict=True)
-        }
-        return worth.select(
-            *self.keys, **columns, __rarer=pl.Series([min(group.sizes) for group in groups])
-        ), worth
+        rows, even = (np.array([getattr(group, name) for group in groups]) for name in ("rows", "even"))
+        known = even * known_share(rows, logs.level) * worth.select(worth.columns[-2:]).to_numpy()
+        columns = dict(zip(_SIZES, map(pl.Series, known.T), strict=True))
+        columns["__rarer"] = pl.Series([min(group.sizes) for group in groups])
+        return worth.select(*self.keys, **columns), worth
 
     def _sizes_of_strata(self) -> pl.DataFrame:
         """Return ``_SIZES`` and ``_ENDS`` of strata.
@@ -186,7 +177,7 @@ class _Known:
             told = self._with_unseen(told, others)
         value, std, m, n = (told[name].cast(pl.Float64).to_numpy() for name in ("value", "std", *_SIZES))
         lower, upper = np.full((2, len(told)), np.nan)
-        few = np.zeros(len(told), np.bool_)
+        few = told["metric"].is_in([area.name for area in others]).to_numpy().copy()
         for area in areas:
             if area.score_bounds is not None:
                 some = (told["metric"] == area.name).to_numpy()
@@ -202,8 +193,7 @@ class _Known:
                 units=logs.units,
             )  # fmt: skip
         found = beside(told, band.select(*at, *_SIDES), at, suffix="_band")
-        widened = pl.col("__few") | pl.col("metric").is_in([area.name for area in others])
-        extended = widened & pl.col("lower").is_not_null()
+        extended = pl.col("__few") & pl.col("lower").is_not_null()
         wide = unsure & pl.col("lower_band").is_not_null()
         corrected = found.with_columns(
             *(

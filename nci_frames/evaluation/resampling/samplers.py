@@ -68,7 +68,9 @@ def draws(counts: Counted, logs: Resampling, *, smooth: bool = False) -> Iterato
     """
     histogram = counts.histogram
     bins, kind = len(histogram.positives), histogram.positives.dtype
-    blocks = _blocks(logs.repeats, bins)
+    # Some logs at a time, to limit the size of arrays.
+    most = max(1, _CELLS_AT_A_TIME // bins)
+    blocks = [min(most, logs.repeats - start) for start in range(0, logs.repeats, most)]
     if isinstance(counts, BucketCounts):
         # All at once: blocks depend on the bins, which may differ between models; the draws must not.
         times = times_drawn(logs.seed, _name_of_units(counts), counts.buckets, logs.repeats)
@@ -141,12 +143,6 @@ def _of_repeats(frame: pl.DataFrame, units: str | None, over: str) -> Iterator[B
     for counts in bucket_counts(frame.select(last), units):
         histogram = replace(counts.histogram, group=counts.histogram.group.drop(over))
         yield replace(counts, histogram=histogram)
-
-
-def _blocks(repeats: int, bins: int) -> list[int]:
-    """Return the numbers of replicates to compute at a time, which limit the size of arrays."""
-    some = max(1, _CELLS_AT_A_TIME // bins)
-    return [min(some, repeats - start) for start in range(0, repeats, some)]
 
 
 #: Seven halvings make 128 parts, whose variance has 127 degrees of freedom.

@@ -204,9 +204,9 @@ class Candidates:
         """Return the candidates from values in the log and in resampled logs."""
         sign = better_sign(metric)
         given = np.stack([m.value for m in models])
-        # Infinite values have no distance.
-        value = _finite(sign * given)
-        drawn = _finite(sign * np.stack([m.values for m in models]))  # model, log, case
+        # The values in resampled logs, by model, log and case. Infinite ones have no distance.
+        drawn = np.stack([m.values for m in models])
+        value, drawn = (np.where(np.isinf(each), np.nan, sign * each) for each in (given, drawn))
         defined = ~np.isnan(value)
         often = (~np.isnan(drawn)).mean(axis=1) >= _DEFINED
         moved, freedom = _moved(models, metric), np.stack([m.freedom for m in models])
@@ -277,10 +277,6 @@ def _compared(models: list[Replicates], metric: Metric, level: float, *, simulta
         pl.when(tested.is_not_null()).then(pl.Series(groups.ravel())).alias("group"),
         pl.Series("reason", [reason or None for reason in why.ravel().tolist()], pl.String),
     )
-
-
-def _finite(values: Floats) -> Floats:
-    return np.where(np.isinf(values), np.nan, values)
 
 
 def _scale(value: Floats) -> Floats:

@@ -130,7 +130,9 @@ def crossover_intervals(
         if threshold == "own":
             found = own_curves_of(frame, logs, over, fixed)
         else:
-            found = points_drawn(frame, logs, threshold, over, fixed)
+            asked = Asked(["recall", "fpr"], threshold=threshold)
+            replicates = itertools.chain.from_iterable(by_keys(resample(frame, asked, logs)).values())
+            found = _grouped(replicates, _rates_at_point, lambda: Borders(over, fixed=fixed))
             rates = rates if threshold is None else select_operating_points(rates, threshold=threshold)
         other = {"beta": fixed} if over == "prevalence" else {"prevalence": fixed}
         crossings = find_crossovers(rates, metric=metric, over=over, **other)
@@ -262,22 +264,9 @@ def own_curves_of(
     return _grouped(found, curve, lambda: Borders(over, places))
 
 
-def points_drawn(
-    frame: pl.DataFrame, logs: Resampling, threshold: float | None, over: Over, fixed: float
-) -> dict[tuple[object, ...], Borders]:
-    """Return TPR and FPR of the models, each at one operating point.
-
-    Raises
-    ------
-    ParameterError
-        If a model has several operating points.
-    """
-    groups = by_keys(resample(frame, Asked(["recall", "fpr"], threshold=threshold), logs))
-    return _grouped(
-        itertools.chain.from_iterable(groups.values()),
-        lambda replicates: tuple(rate[:, 0] for rate in _rates(replicates)),
-        lambda: Borders(over, fixed=fixed),
-    )
+def _rates_at_point(replicates: Replicates) -> tuple[Floats, ...]:
+    """Return TPR and FPR of each log, at the one operating point of a model."""
+    return tuple(rate[:, 0] for rate in _rates(replicates))
 
 
 def _rates(replicates: Replicates) -> tuple[Floats, Floats]:

@@ -28,9 +28,9 @@ _NUMBERS = {name: number for number, name in enumerate(REASONS)}
 _PER_DECADE, _DECADES = 100, 18
 
 
-def number_of(name: str) -> pl.Expr:
-    """Return the number of a reason."""
-    return pl.lit(_NUMBERS[name], pl.UInt32)
+def first_number(*cases: tuple[pl.Expr | pl.Series, str]) -> pl.Expr:
+    """Return the number of the reason, by name, of the first case that holds; null if none does."""
+    return pl.coalesce(pl.when(holds).then(pl.lit(_NUMBERS[name], pl.UInt32)) for holds, name in cases)
 
 
 def too_few_number(decades: pl.Expr) -> pl.Expr:

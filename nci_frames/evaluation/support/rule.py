@@ -14,7 +14,7 @@ import polars as pl
 
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.roc_steps import Curves
-from nci_frames.evaluation.support.reasons import REASONS, number_of, reason_text, too_few_number
+from nci_frames.evaluation.support.reasons import REASONS, first_number, reason_text, too_few_number
 from nci_frames.schemas import beside
 
 #: Least expected true positives M at a threshold.
@@ -51,16 +51,14 @@ def point_support(columns: Collection[str]) -> pl.Expr:
 def class_reason() -> pl.Expr:
     """Return the number of the reason why an operating point has no rates; null where it has."""
     undefined = pl.col("tpr").is_null() | pl.col("fpr").is_null()
-    return pl.coalesce(
-        pl.when(pl.col("positives") == 0).then(number_of("no_positives")),
-        pl.when(pl.col("negatives") == 0).then(number_of("no_negatives")),
-        pl.when(undefined).then(number_of("no_point")),
-    )
+    no_positives, no_negatives = pl.col("positives") == 0, pl.col("negatives") == 0
+    cases = (no_positives, "no_positives"), (no_negatives, "no_negatives"), (undefined, "no_point")
+    return first_number(*cases)
 
 
 def point_reason() -> pl.Expr:
     """Return the number of the reason why a point supports no prevalence below 1; null if it does."""
-    return pl.coalesce(class_reason(), pl.when(pl.col("tpr") == 0).then(number_of("nobody")))
+    return pl.coalesce(class_reason(), first_number((pl.col("tpr") == 0, "nobody")))
 
 
 def lowest_supported(columns: Collection[str], *, needs_fpr: bool) -> tuple[pl.Expr, pl.Expr]:
@@ -187,8 +185,8 @@ def point_flags(columns: Collection[str], *, needs_fpr: bool) -> Flags:
 
 def defined_flags(value: pl.Expr) -> Flags:
     """Return ``supported`` and ``reason`` of values that do not depend on the prevalence."""
-    number = pl.when(value.is_null()).then(number_of("undefined"))
-    return {"supported": value.is_not_null(), "reason": reason_text(number)}
+    undefined = first_number((value.is_null(), "undefined"))
+    return {"supported": value.is_not_null(), "reason": reason_text(undefined)}
 
 
 def hidden_flags() -> Flags:
@@ -209,16 +207,11 @@ def with_curve_support(
     independent = _independent(curves, worth)
     lowest = rule.lowest(curves, independent)
     positives, negatives = pl.Series(curves.positives), pl.Series(curves.reduce(np.maximum, independent[1]))
+    too_few = (pl.Series(np.isnan(lowest)), rule.too_few)
     return curves.groups.with_columns(
         pl.Series("__lowest", lowest, nan_to_null=True),
-        negatives.alias("__negatives"),
-        pl.when(positives == 0)
-        .then(number_of("no_positives"))
-        .when(negatives == 0)
-        .then(number_of("no_negatives"))
-        .when(pl.Series(np.isnan(lowest)))
-        .then(number_of(rule.too_few))
-        .alias("__why"),
+        __negatives=negatives,
+        __why=first_number((positives == 0, "no_positives"), (negatives == 0, "no_negatives"), too_few),
     )
 
 
