@@ -27,10 +27,15 @@ MOST_THRESHOLDS = 65_535
 LEAST_BUCKETS = 20
 
 
+def check_allowed(holds: object, name: str, value: object, allowed: str) -> None:
+    """Raise ParameterError unless a condition of an argument *holds*, which is in words *allowed*."""
+    if not holds:
+        raise ParameterError.out_of_range(name, value, allowed)
+
+
 def check_confidence(confidence: float) -> None:
     """Raise ParameterError unless *confidence* is valid for a target."""
-    if not 0.5 < confidence < 1:
-        raise ParameterError.out_of_range("confidence", confidence, "between 0.5 and 1, both excluded")
+    check_allowed(0.5 < confidence < 1, "confidence", confidence, "between 0.5 and 1, both excluded")
 
 
 def check_budget(alerts: float, volume: float) -> None:
@@ -42,8 +47,7 @@ def check_budget(alerts: float, volume: float) -> None:
 
 def check_level(level: float) -> None:
     """Raise ParameterError unless *level* is a confidence level."""
-    if not 0 < level < 1:
-        raise ParameterError.out_of_range("level", level, "between 0 and 1, both excluded")
+    check_allowed(0 < level < 1, "level", level, "between 0 and 1, both excluded")
 
 
 def check_whole(name: str, value: object, least: int, most: float = math.inf) -> None:
@@ -120,10 +124,8 @@ def threshold_grid(thresholds: ArrayLike, too_many: str | None = None) -> NDArra
 def _values(name: str, given: float | Sequence[float], allowed: str, largest: float) -> list[float]:
     values = number_list(given)
     for value in values:
-        if not 0 <= value <= largest:
-            raise ParameterError.out_of_range(name, value, allowed)
-    if not values:
-        raise ParameterError.out_of_range(name, given, "at least one number")
+        check_allowed(0 <= value <= largest, name, value, allowed)
+    check_allowed(values, name, given, "at least one number")
     return sorted(set(values))
 
 
@@ -190,8 +192,7 @@ def prevalence_of_ratio(ratio: float) -> float:
     ParameterError
         If the ratio is not a finite number > 0.
     """
-    if not 0 < ratio < float("inf"):
-        raise ParameterError.out_of_range("ratio", ratio, "a finite number > 0 (negatives per positive)")
+    check_allowed(0 < ratio < float("inf"), "ratio", ratio, "a finite number > 0 (negatives per positive)")
     return 1 / (1 + ratio)
 
 

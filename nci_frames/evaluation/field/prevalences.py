@@ -5,7 +5,7 @@ from typing import Literal, TypeGuard
 
 import polars as pl
 
-from nci_frames.base.arguments import prevalence_values
+from nci_frames.base.arguments import check_allowed, prevalence_values
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.typing import Field, Floats, Frame, Prevalences
@@ -173,8 +173,7 @@ def _as_frame(prevalence: Field) -> pl.DataFrame:
             "a dict of prevalences has one key", found=listed(map(repr, prevalence)), hint=hint
         )
     ((key, etas),) = prevalence.items()
-    if key in FIELD.fixed:
-        raise ParameterError.out_of_range("the key of the prevalences", key, "the name of a segment column")
+    check_allowed(key not in FIELD.fixed, "the key of the prevalences", key, "the name of a segment column")
     try:
         values = pl.Series(key, list(etas), strict=True)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError, UnknownMetricError
 from nci_frames.base.messages import nearest_name
 from nci_frames.evaluation.metrics.metric import CalledMetric, Metric
@@ -116,8 +117,7 @@ def by_label(asked: Any, found: Callable[[Any], M], label: Callable[[M], str], h
         if name in named:
             raise ParameterError(f"two metrics have the label {name!r}", hint=hint.format(name))
         named[name] = metric
-    if not named:
-        raise ParameterError.out_of_range("metrics", asked, "at least one metric")
+    check_allowed(named, "metrics", asked, "at least one metric")
     return named
 
 

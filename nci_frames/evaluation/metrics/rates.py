@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from nci_frames.base.errors import ParameterError
+from nci_frames.base.arguments import check_allowed
 from nci_frames.evaluation.metrics.registry import metric
 from nci_frames.evaluation.metrics.terms import *
 
@@ -189,8 +189,7 @@ def index_of_balanced_accuracy(*, alpha: float = 0.1) -> pl.Expr:
     >>> round(rates.select(nf.index_of_balanced_accuracy(alpha=0.1)).item(), 4)
     0.5755
     """
-    if not 0 <= alpha <= 1:
-        raise ParameterError.out_of_range("alpha", alpha, "within [0, 1]")
+    check_allowed(0 <= alpha <= 1, "alpha", alpha, "within [0, 1]")
     return (1 + alpha * (TPR - (1 - FPR))) * TPR * (1 - FPR)
 
 

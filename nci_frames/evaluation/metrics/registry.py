@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, cast
 
 import polars as pl
 
-from nci_frames.base.arguments import check_utf8
+from nci_frames.base.arguments import check_allowed, check_utf8
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.evaluation.metrics.metric import CalledMetric, Direction, Metric
@@ -182,12 +182,10 @@ def register_metric(
     True
     """
     for word in (name, *aliases):
-        if not word:
-            raise ParameterError.out_of_range("name", word, "a non-empty string")
+        check_allowed(word, "name", word, "a non-empty string")
         check_utf8("name", word)
     lower, upper = range
-    if not lower < upper:
-        raise ParameterError.out_of_range("range", range, "(lower, upper) with lower < upper")
+    check_allowed(lower < upper, "range", range, "(lower, upper) with lower < upper")
     known = ("tpr", "fpr", "prevalence", "beta")
     strange = [column for column in expression.meta.root_names() if column not in known]
     if strange:

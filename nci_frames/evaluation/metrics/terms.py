@@ -4,7 +4,7 @@ import math
 
 import polars as pl
 
-from nci_frames.base.errors import ParameterError
+from nci_frames.base.arguments import check_allowed
 
 Parameter = float | pl.Expr | None
 
@@ -29,8 +29,7 @@ def _parameter(name: str, given: Parameter, most: float, allowed: str) -> pl.Exp
         return given
     if given is None:
         return pl.col(name)
-    if not 0 <= given <= most:
-        raise ParameterError.out_of_range(name, given, allowed)
+    check_allowed(0 <= given <= most, name, given, allowed)
     return pl.lit(float(given))
 
 

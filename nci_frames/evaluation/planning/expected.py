@@ -3,8 +3,7 @@
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import check_whole
-from nci_frames.base.errors import ParameterError
+from nci_frames.base.arguments import check_allowed, check_whole
 from nci_frames.schemas import COUNTS, checked
 
 #: Up to this number of rows, Float64 rounds a count times a rate to the right whole number.
@@ -49,8 +48,7 @@ def expected_counts(
     (60, 10, 40, 9990)
     """
     for name, rate in (("tpr", tpr), ("fpr", fpr)):
-        if not 0 <= rate <= 1:
-            raise ParameterError.out_of_range(name, rate, "within [0, 1]")
+        check_allowed(0 <= rate <= 1, name, rate, "within [0, 1]")
     check_whole("positives", positives, 1, _MOST_ROWS)
     check_whole("negatives", negatives, 1, _MOST_ROWS)
     # Round the correct decisions of each class.

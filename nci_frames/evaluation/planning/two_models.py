@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 from nci_frames.base.normal import normal_quantile
@@ -28,8 +29,7 @@ _ALONE = ((1, 0), (0, 1))
 
 def need_within(name: str, value: float, end: float) -> None:
     """Raise ParameterError unless 0 < *value* < *end*."""
-    if not 0 < value < end:
-        raise ParameterError.out_of_range(name, value, f"between 0 and {end:g}")
+    check_allowed(0 < value < end, name, value, f"between 0 and {end:g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,7 @@ class Decisions:
             If a rate is outside [0, 1], or the correlation is impossible at these rates.
         """
         for rate in rates:
-            if not 0 <= rate <= 1:
-                raise ParameterError.out_of_range(name, rate, "within [0, 1]")
+            check_allowed(0 <= rate <= 1, name, rate, "within [0, 1]")
         found = cls(rates, correlation)
         if correlation is not None:
             a, b = rates
@@ -319,6 +318,5 @@ class Comparison:
             return missing, missing
         if isinstance(value, int | float):
             return float(value), float(value)
-        if len(value) != 2:
-            raise ParameterError.out_of_range(name, value, "one number, or one of each model")
+        check_allowed(len(value) == 2, name, value, "one number, or one of each model")
         return float(value[0]), float(value[1])

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import beta_value, check_budget, check_confidence
+from nci_frames.base.arguments import beta_value, check_allowed, check_budget, check_confidence
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.metrics import better_sign, called_metric
@@ -107,15 +107,13 @@ def wish_for(
         return _best(target, weight)
     if name == "threshold":
         for one in target.values() if isinstance(target, Mapping) else (target,):
-            if math.isnan(one):
-                raise ParameterError.out_of_range("threshold", one, "a number")
+            check_allowed(not math.isnan(one), "threshold", one, "a number")
         return Wish("threshold", target, "at", pl.col("threshold"), weight)
     if volume is not None:
         check_budget(target, volume)
         name, target = "pos_fraction", float(target) / float(volume)
     target = float(target)
-    if not 0 <= target <= 1:
-        raise ParameterError.out_of_range(name, target, "within [0, 1]")
+    check_allowed(0 <= target <= 1, name, target, "within [0, 1]")
     tpr, fpr = (_TPR, _FPR) if confidence is None else (pl.col(SURE_TPR), pl.col(SURE_FPR))
     said = _ETA * tpr + (1 - _ETA) * fpr
     margins = {

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import polars as pl
 
+from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
@@ -191,10 +192,8 @@ def accuracy_interval(
     >>> [round(bound, 4) for bound in nf.accuracy_interval(80, 100, method="wald")]
     [0.7216, 0.8784]
     """
-    if total < 1:
-        raise ParameterError.out_of_range("total", total, "at least 1")
-    if not 0 <= correct <= total:
-        raise ParameterError.out_of_range("correct", correct, f"within [0, {total}], the total")
+    check_allowed(total >= 1, "total", total, "at least 1")
+    check_allowed(0 <= correct <= total, "correct", correct, f"within [0, {total}], the total")
     hits, trials = pl.lit(float(correct)), pl.lit(float(total))
     lower, upper = rate_interval(method, hits, trials, level=level)
     row: tuple[float, float] = pl.select(lower=lower, upper=upper).row(0)

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 import polars as pl
 
+from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import quantity
 from nci_frames.base.normal import normal_quantile, two_sided_p_values
@@ -242,8 +243,7 @@ def _spread(labels: _Bins, rows: _Bins, weights: Floats, of_class: int) -> Float
 def _steps(shares: Mapping[float, float]) -> tuple[Floats, Floats]:
     """Return the thresholds at which the share of labelled rows changes, ascending, and the shares."""
     for share in shares.values():
-        if not 0 < share <= 1:
-            raise ParameterError.out_of_range("shares", share, "within (0, 1]")
+        check_allowed(0 < share <= 1, "shares", share, "within (0, 1]")
     if -math.inf not in shares:
         allowed = "given from the lowest score on, with the key -math.inf"
         raise ParameterError.out_of_range("shares", dict(shares), allowed)

@@ -5,6 +5,7 @@ from typing import Literal
 
 import polars as pl
 
+from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.arrays.buckets import bucket_counts
@@ -257,8 +258,7 @@ def _given(of_tpr: float, of_fpr: float) -> dict[str, pl.Expr]:
     """Return bounds at given distances from the rates."""
     bounds = {}
     for rate, half in (("tpr", of_tpr), ("fpr", of_fpr)):
-        if not half >= 0:
-            raise ParameterError.out_of_range("half_width", half, f"a number >= 0 (of {rate})")
+        check_allowed(half >= 0, "half_width", half, f"a number >= 0 (of {rate})")
         bounds[f"{rate}_lower"] = (pl.col(rate) - half).clip(0, 1)
         bounds[f"{rate}_upper"] = (pl.col(rate) + half).clip(0, 1)
     return bounds

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import beta_values
+from nci_frames.base.arguments import beta_values, check_allowed
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.areas.area import Area, Logs, area_of
@@ -57,13 +57,8 @@ class Replicates:
     moved: Floats
     #: Numbers of positives and negatives to draw from, or of equal buckets that have them.
     sizes: tuple[float, float]
-    #: Returns how much of each value of an area unseen negatives may take.
-    risk: Callable[["Replicates"], Floats] | None = None
-
-    @property
-    def at_risk(self) -> Floats:
-        """How much of each value unseen rows may take; 0 unless models are compared by an area."""
-        return np.zeros(len(self.value)) if self.risk is None else self.risk(self)
+    #: Returns how much of each value unseen rows may take; 0 unless models are compared by an area.
+    risk: Callable[["Replicates"], Floats] = lambda one: np.zeros(len(one.value))
 
     @property
     def freedom(self) -> Floats:
@@ -119,8 +114,7 @@ def resample(
     thresholds = None if fixed is None else np.unique(np.asarray(fixed, np.float64))
     if thresholds is not None and (not len(thresholds) or np.isnan(thresholds).any()):
         raise ParameterError.out_of_range("threshold", fixed, "at least one number")
-    if not asked.metrics:
-        raise ParameterError.out_of_range("metric", asked.metric, "at least one metric")
+    check_allowed(asked.metrics, "metric", asked.metric, "at least one metric")
     grid, betas = numbers_of(asked.prevalence), beta_values(asked.beta)
     found = [(one, area_of(one, "resampled")) for one in asked.metrics]
     areas = list(dict.fromkeys(area for _, area in found if area is not None))

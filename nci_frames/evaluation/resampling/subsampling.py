@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import check_repeats
+from nci_frames.base.arguments import check_allowed, check_repeats
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.base.typing import Floats, Rows
@@ -86,8 +86,7 @@ def subsample_study(
     (0.86, 0.75, 0.94)
     """
     prevalence = float(prevalence)
-    if not 0 < prevalence < 1:
-        raise ParameterError.out_of_range("prevalence", prevalence, "between 0 and 1, both excluded")
+    check_allowed(0 < prevalence < 1, "prevalence", prevalence, "between 0 and 1, both excluded")
     check_repeats(repeats, 1)
     frame = whole_counts(counts)
     # The rows of a group descend by threshold, as its histogram does.

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.arguments import beta_values
+from nci_frames.base.arguments import beta_values, check_allowed
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Betas, Flags, Floats, Frame, Prevalences
 from nci_frames.evaluation.arrays.histograms import whole_counts
@@ -162,8 +162,7 @@ def compare_best(
 
 
 def _check_budget(pos_fraction: float, threshold: object, metric: Metric, betas: Sequence[float]) -> None:
-    if not 0 <= pos_fraction <= 1:
-        raise ParameterError.out_of_range("pos_fraction", pos_fraction, "within [0, 1]")
+    check_allowed(0 <= pos_fraction <= 1, "pos_fraction", pos_fraction, "within [0, 1]")
     if len(betas) > 1:
         msg = "models are compared within a budget at one beta"
         raise ParameterError(msg, found=f"{len(betas)} of them", hint="call it for each")
@@ -214,7 +213,7 @@ class Candidates:
         told = defined & often & large
         scale = _scale(value)
         value, moved = value / scale, moved / scale
-        lost = np.stack([m.at_risk for m in models]) / scale
+        lost = np.stack([m.risk(m) for m in models]) / scale
         drawn /= scale
         # Replace values that are undefined in a few resampled logs by the value in the log.
         known = np.where(np.isnan(drawn), value[:, None], drawn)

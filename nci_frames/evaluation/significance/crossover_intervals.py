@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import beta_value, prevalence_values
+from nci_frames.base.arguments import beta_value, check_allowed, prevalence_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Frame, Over
 from nci_frames.evaluation.arrays.histograms import whole_counts
@@ -152,8 +152,7 @@ def _fixed(over: Over, prevalence: float | None, beta: float) -> float:
             msg = "prevalence cannot be fixed with over='prevalence'"
             raise ParameterError(msg, found=repr(prevalence), hint="omit it, or use over='beta'")
         value = beta_value(beta)
-        if not 0 < value < np.inf:
-            raise ParameterError.out_of_range("beta", beta, "a finite number > 0")
+        check_allowed(0 < value < np.inf, "beta", beta, "a finite number > 0")
         return value
     values = prevalence_values(np.nan if prevalence is None else float(prevalence))
     if values is None or not 0 < values[0] < 1:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import prevalence_values
-from nci_frames.base.errors import ParameterError
+from nci_frames.base.arguments import check_allowed, prevalence_values
 from nci_frames.base.typing import Betas, Flags, Floats, Frame, Metrics, Prevalences, Rows
 from nci_frames.counts.pooling import add_cells
 from nci_frames.evaluation.metrics import CalledMetric
@@ -52,8 +51,7 @@ class FoldValues:
         prevalence_values(prevalence)
         frame = collect(rates, RATES)
         members = [over] if isinstance(over, str) else list(over)
-        if not members:
-            raise ParameterError.out_of_range("over", members, "at least one key")
+        check_allowed(members, "over", members, "at least one key")
         all_keys = RATES.need_keys(frame, members, "over")
         keys = [key for key in all_keys if key not in members]
         need_each_once(
