@@ -153,25 +153,15 @@ def alike_counts(counts: pl.DataFrame) -> tuple[pl.DataFrame, tuple[float, float
     If all positives have one weight, and all negatives one, the TPR and FPR of weighted and unweighted rows
     are equal, and so are their intervals. Otherwise return the counts unchanged, and None.
     """
-    weights = _class_weights(counts)
-    if weights is None or not has_strata(counts):
-        return counts, weights
-    keys = ["model", *(key for key in COUNTS.keys(counts.columns) if key != WEIGHT)]
-    return _add(_alone(counts.filter(pl.col(WEIGHT) > 0)), keys, [WEIGHT]), weights
-
-
-def _class_weights(counts: pl.DataFrame) -> tuple[float, float] | None:
-    """Return the weights of a positive and a negative; None if a class has different weights."""
     if not has_strata(counts):
-        return 1.0, 1.0
-    found = []
-    for hit, missed in (("tp", "fn"), ("fp", "tn")):
-        rows = counts.filter(pl.col(WEIGHT) > 0, pl.col(hit) + pl.col(missed) > 0)
-        weights = rows[WEIGHT].unique().to_list() or [1.0]
-        if len(weights) > 1:
-            return None
-        found += weights
-    return found[0], found[1]
+        return counts, (1.0, 1.0)
+    drawn = counts.filter(pl.col(WEIGHT) > 0)
+    classes = (pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn"))
+    positive, negative = (drawn.filter(rows > 0)[WEIGHT].unique().to_list() or [1.0] for rows in classes)
+    if len(positive) > 1 or len(negative) > 1:
+        return counts, None
+    keys = ["model", *(key for key in COUNTS.keys(counts.columns) if key != WEIGHT)]
+    return _add(_alone(drawn), keys, [WEIGHT]), (positive[0], negative[0])
 
 
 def add_cells(frame: pl.DataFrame, by: Sequence[str], *also: pl.Expr) -> pl.DataFrame:

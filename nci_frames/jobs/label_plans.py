@@ -129,9 +129,7 @@ class Asked:
         if self.units:
             scan = _whole_units(scan, self._model(scan))
         rows = ModelRows(scan, scan.raw, self.model)
-        likely = self._likely_model(rows, known)
-        law = None if known is None else Pilot.of_scores(known, likely)
-        grid = self._grid(known, law, likely)
+        grid = self._grid(known, rows)
         if scan.source.elsewhere is not None:
             tally = tally_scan(scan, thresholds=grid, by=[])
             counts, told = tally.counts, tally.warnings
@@ -141,15 +139,13 @@ class Asked:
             warnings.warn(warning, stacklevel=6)
         return counts
 
-    def _likely_model(self, rows: ModelRows, known: pl.DataFrame | None) -> object:
+    def _likely_model(self, rows: ModelRows, known: pl.DataFrame) -> object:
         """Return the probable model of the log, if possible without a pass that only lists its models.
 
         Counting the scores later detects further models.
         """
         if rows.known:
             return rows.model
-        if known is None:
-            return None
         models = known["model"].unique().to_list() if "model" in known.columns else [None]
         return models[0] if len(models) == 1 else self._model(rows.scan)
 
@@ -157,15 +153,17 @@ class Asked:
         there = scored.models_there() if isinstance(scored, Scan) else scored["model"].unique()
         return one_model(there, self.model)
 
-    def _grid(self, known: pl.DataFrame | None, law: Pilot | None, model: object) -> list[float]:
+    def _grid(self, known: pl.DataFrame | None, rows: ModelRows) -> list[float]:
         """Return the thresholds to count scores at."""
         fixed = [self.threshold] if isinstance(self.threshold, int | float) else []
-        if known is None or law is None:
+        if known is None:
             return sorted({LOWEST, *logit_thresholds(_FINE), HIGHEST, *fixed})
+        model = self._likely_model(rows, known)
+        begins = Pilot.of_scores(known, model).begins
         of_model = known.filter(pl.col("model").eq_missing(pl.lit(model)))
         there = np.unique(of_model["threshold"].drop_nulls().to_numpy())
         some = there[np.unique(np.linspace(0, len(there) - 1, _FINE).astype(np.int64))]
-        return sorted({*some.tolist(), *law.begins[1:].tolist(), *fixed})
+        return sorted({*some.tolist(), *begins[1:].tolist(), *fixed})
 
     def _decision(self, scores: pl.DataFrame) -> float:
         """Return the decision threshold, which must be one of the counted thresholds."""

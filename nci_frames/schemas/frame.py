@@ -283,7 +283,11 @@ def collect(frame: pl.DataFrame | pl.LazyFrame, schema: FrameSchema, *, strata: 
     collected = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
     schema.check_types(collected)
     if schema.strata is not None and schema.strata.name in collected.columns and not strata:
-        raise no_strata()
+        raise ParameterError(
+            "this needs counts whose rows all weigh the same",
+            found=f"the key {schema.strata.name!r}",
+            hint="count without weights, or take sums: pool_counts(counts, over='weight')",
+        )
     if _DEPTH.get() <= 1:
         made = is_untouched(collected, schema.looked_at(collected))
         collected = unflagged(collected, schema.free_texts(collected))
@@ -313,15 +317,6 @@ def _unflagged(column: pl.Series) -> pl.Series:
     # A struct field has no sorted flag. Chunk by chunk, nothing is copied.
     chunks = (chunk.to_frame().to_struct().struct.unnest().to_series() for chunk in column.get_chunks())
     return pl.concat(chunks, rechunk=False)
-
-
-def no_strata() -> ParameterError:
-    """Return the error for counts with the key ``weight`` in a function that cannot use weights."""
-    return ParameterError(
-        "this needs counts whose rows all weigh the same",
-        found="the key 'weight'",
-        hint="count without weights, or take sums: pool_counts(counts, over='weight')",
-    )
 
 
 def lacking(wanted: str, missing: Sequence[str], available: Sequence[str], maker: str) -> SchemaError:
