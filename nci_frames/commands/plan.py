@@ -86,10 +86,10 @@ def plan(positives: int | None, negatives: int | None, **goal: Any) -> None:
         raise click.UsageError("--compare takes no --positives and --negatives: it says how many are needed.")
     if positives is None or negatives is None or not (isinstance(tpr, float) and isinstance(fpr, float)):
         raise click.UsageError("A test set needs --positives, --negatives, --tpr and --fpr.")
-    table = None
     for title, table in _support(positives, negatives, tpr, fpr, level):
         show(table.drop("model", "threshold", strict=False), title)
-    lowest = None if table is None else table["prevalence"].item()
+    # The last table has the lowest supported prevalence.
+    lowest = table["prevalence"].item()
     if lowest:
         Console(highlight=False).print(_below(lowest / 10, tpr, fpr))
 

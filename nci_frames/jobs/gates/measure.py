@@ -25,14 +25,12 @@ NO_PREVALENCE = "the scenario has no prevalence for it"
 NO_BOUNDS = f"fewer than {LEAST_BUCKETS} buckets of units have rows"
 
 
-def segment_text(keys: Sequence[str], values: Sequence[object]) -> str | None:
-    """Return the name of a segment as JSON; None for all rows together.
+def segment_text(keys: Sequence[str], values: Sequence[object]) -> str:
+    """Return the name of a segment as JSON.
 
     >>> segment_text(["country"], ["de"])
     '{"country": "de"}'
     """
-    if not keys:
-        return None
     named = {
         key: value if value is None or isinstance(value, str | bool | int) else str(value)
         for key, value in zip(keys, values, strict=True)
@@ -41,9 +39,9 @@ def segment_text(keys: Sequence[str], values: Sequence[object]) -> str | None:
 
 
 def segment_texts(table: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
-    """Return the name of the segment of each row, as the column ``segment``."""
-    rows = table.select(keys).iter_rows() if keys else [()] * len(table)
-    return pl.Series("segment", [segment_text(keys, row) for row in rows], pl.String)
+    """Return the name of the segment of each row, as the column ``segment``; null for all rows together."""
+    texts = [segment_text(keys, row) for row in table.select(keys).rows()] if keys else [None] * len(table)
+    return pl.Series("segment", texts, pl.String)
 
 
 def drawn_rates(counts: pl.DataFrame, keys: Sequence[str], repeat: str | None) -> tuple[Drawn, pl.DataFrame]:
