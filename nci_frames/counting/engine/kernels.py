@@ -69,8 +69,8 @@ class HashTable:
         """Give new hashes the next numbers."""
         first = len(self)
         self.hashes = np.concatenate([self.hashes, hashes])
-        # Collisions are rare, since few slots are used; the others take no space in the cache.
-        bits = max(14, (16 * len(self)).bit_length())
+        # Collisions of a few groups are rare: most slots are unused, and take no space in the cache.
+        bits = max(14, min(18, (16 * len(self)).bit_length()), (2 * len(self)).bit_length())
         if bits > self._bits:
             first, self._bits, self._slots = 0, bits, np.full(1 << bits, -1)
         if LIBRARY is not None:
