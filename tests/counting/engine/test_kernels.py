@@ -1,7 +1,9 @@
 """The inner loops, in C and in NumPy, each beside the plain way to do the same."""
 
 import shutil
+import subprocess
 import sysconfig
+from pathlib import Path
 
 import hypothesis.strategies as st
 import numpy as np
@@ -30,6 +32,13 @@ def language(request: pytest.FixtureRequest) -> None:
 def test_where_there_is_a_compiler_the_package_has_the_loops_in_c() -> None:
     here = kernels.library_path().exists()
     assert here or shutil.which(COMPILER) is None, "the loops are older than their sources: install again"
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(shutil.which(COMPILER) is None, reason="no C compiler")
+def test_the_loops_compile_without_a_warning(tmp_path: Path) -> None:
+    strict = ["-std=c11", "-O3", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-fPIC", "-shared"]
+    subprocess.run([COMPILER, *strict, kernels.SOURCES[0], "-o", tmp_path / "loops"], check=True)
 
 
 def binned(thresholds: np.ndarray, scores: np.ndarray) -> np.ndarray:
