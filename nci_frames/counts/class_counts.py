@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import polars as pl
 
+from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Option, listed
 from nci_frames.base.typing import Flags, Floats
@@ -54,8 +55,7 @@ def merge_class_counts(*class_counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFra
     >>> nf.merge_class_counts(day, day).rows()
     [('a', 'cat', 'cat', 6)]
     """
-    if not class_counts:
-        raise ParameterError.out_of_range("class_counts", class_counts, "at least one frame of class counts")
+    check_allowed(class_counts, "class_counts", class_counts, "at least one frame of class counts")
     frames = [collect_class_counts(frame) for frame in class_counts]
     table = together(frames, ["rows"], "count with the same keys")
     group = [name for name in table.columns if name != "rows"]
@@ -181,8 +181,7 @@ def scenarios_of(
     else:
         named = all(isinstance(value, str | Mapping) for value in priors.values())
         nested = priors if named else {GIVEN: priors}
-    if not nested:
-        raise ParameterError.out_of_range("priors", priors, "at least one scenario")
+    check_allowed(nested, "priors", priors, "at least one scenario")
     for scenario, shares in nested.items():
         if shares in _WORDS:
             continue

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.arguments import check_seed
+from nci_frames.base.arguments import check_allowed, check_seed
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.extras import require
 from nci_frames.base.files import replacing, write_parquet
@@ -183,8 +183,7 @@ def write_demo_logs(
         If scikit-learn is not installed.
     """
     names = (datasets,) if isinstance(datasets, str) else tuple(datasets)
-    if not names:
-        raise ParameterError.out_of_range("datasets", datasets, "one or more names")
+    check_allowed(names, "datasets", datasets, "one or more names")
     for name in names:
         if name not in TASKS:
             raise ParameterError.unknown_choice("datasets", name, tuple(TASKS))

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from nci_frames.base.arguments import check_seed, check_whole
+from nci_frames.base.arguments import check_allowed, check_seed, check_whole
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.files import replacing, write_parquet
 from nci_frames.base.messages import quantity
@@ -129,8 +129,7 @@ def _survival(threshold: ArrayLike, a: float, b: float) -> Floats:
 
 
 def _check_prevalence(prevalence: float) -> None:
-    if not 0 <= prevalence <= 1:
-        raise ParameterError.out_of_range("prevalence", prevalence, "in [0, 1]")
+    check_allowed(0 <= prevalence <= 1, "prevalence", prevalence, "in [0, 1]")
 
 
 def synthetic_laws(n: int) -> dict[str, ScoreLaw]:

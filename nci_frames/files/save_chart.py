@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 from altair.typing import ChartType
 
-from nci_frames.base.errors import ParameterError
+from nci_frames.base.arguments import check_allowed
 from nci_frames.base.files import file_kind, replacing
 from nci_frames.files.renderer import draw_picture
 from nci_frames.schemas import checked
@@ -62,8 +62,7 @@ def save_chart(chart: ChartType, /, path: str | Path, *, scale: float = 2.0) -> 
     'p3.svg'
     """
     kind = file_kind(path, CHART_KINDS, what="chart")
-    if not 0 < scale <= _MAX_SCALE:
-        raise ParameterError.out_of_range("scale", scale, f"above 0 and at most {_MAX_SCALE}")
+    check_allowed(0 < scale <= _MAX_SCALE, "scale", scale, f"above 0 and at most {_MAX_SCALE}")
     content = chart_bytes(chart, kind, scale=scale)
     with replacing(path, what="chart") as file:
         file.write_bytes(content)

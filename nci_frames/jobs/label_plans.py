@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import beta_value, check_whole
+from nci_frames.base.arguments import beta_value, check_allowed, check_whole
 from nci_frames.base.errors import IgnoredUnitsWarning, ParameterError
 from nci_frames.base.messages import Call, Option
 from nci_frames.counting.count import count_confusion, tally_scan
@@ -89,11 +89,10 @@ class Asked:
             check_whole("alerts", self.alerts, 1)
         values = self.threshold.values() if isinstance(self.threshold, Mapping) else [self.threshold or 0.0]
         for value in values:
-            if math.isnan(value):
-                raise ParameterError.out_of_range("threshold", value, "a number")
-        if self.prevalence is not None and not 0 < self.prevalence < 1:
-            raise ParameterError.out_of_range("prevalence", self.prevalence, "between 0 and 1")
-        if self.prevalence is not None and self.pilot is None:
+            check_allowed(not math.isnan(value), "threshold", value, "a number")
+        eta = self.prevalence
+        check_allowed(eta is None or 0 < eta < 1, "prevalence", eta, "between 0 and 1")
+        if eta is not None and self.pilot is None:
             msg = f"{Option('prevalence')} is that of the pilot's classes in the log, and there is no pilot"
             raise ParameterError(msg, hint=_GIVE)
 
@@ -206,9 +205,8 @@ class Asked:
             raise ParameterError(
                 msg, hint=f"{Call('threshold={model: number}', '--threshold MODEL=NUMBER,MODEL=NUMBER')}"
             )
-        if len(set(models)) < 2 or {"both", "none"} & set(models):
-            allowed = 'two different models, of which none is called "both" or "none"'
-            raise ParameterError.out_of_range("compare", models, allowed)
+        allowed = 'two different models, of which none is called "both" or "none"'
+        check_allowed(len({*models} - {"both", "none"}) == 2, "compare", models, allowed)
         given = self.threshold
         if not isinstance(given, Mapping):
             return dict.fromkeys(models, float(given))
