@@ -199,13 +199,17 @@ def faulty_units(effort: float) -> Iterator[Seen]:
 
 def segments_of_units(effort: float) -> Iterator[Seen]:
     """Segments that do not differ, of units whose rows correlate."""
-    for units in (np.arange(20, 100, 10), np.full(20, 10)):
-        logs, rng, shifted = round(150 * effort), np.random.default_rng(units), 0
+    few = np.full(20, 10)
+    for units, correlation, odd in (
+        (np.arange(20, 100, 10), 0.3, 0.0), (few, 0.3, 0.0), (few, 0.8, 0.0), (few, 0.3, 0.1)
+    ):  # fmt: skip
+        logs, rng, shifted = round(400 * effort), np.random.default_rng(units), 0
         for _ in range(logs):
             rows = rng.poisson(30, units.sum())
             unit = np.repeat(np.arange(len(rows)), rows)
             label = rng.random(len(unit)) < 0.1
-            score = np.sqrt(0.3) * rng.normal(size=len(rows))[unit] + rng.normal(1.5 * label, np.sqrt(0.7))
+            of_unit = np.sqrt(correlation) * rng.normal(size=len(rows)) + 3 * (rng.random(len(rows)) < odd)
+            score = of_unit[unit] + rng.normal(1.5 * label, np.sqrt(1 - correlation))
             segment = np.repeat(np.arange(len(units)), units)[unit]
             log = pl.DataFrame(
                 {"model": "a", "segment": segment, "unit": unit, "label": label, "score": score}
@@ -216,6 +220,7 @@ def segments_of_units(effort: float) -> Iterator[Seen]:
             )
             shifted += bool(found["shifted"].any())
         where = f"{len(units)} segments of {' to '.join(map(str, np.unique(units[[0, -1]])))} units"
+        where += f", correlation {correlation:g}" + (", one unit in ten scores 3 higher" if odd else "")
         yield Seen("any is `shifted`", where, "<= 0.05", shifted / logs, logs)
 
 

@@ -188,7 +188,7 @@ PARTS = (
     ),
     Part(
         "Segments of units",
-        '`rank_segments(units="bucket")` of equal segments; rows of a unit are correlated by 0.3.',
+        '`rank_segments(units="bucket")` of equal segments; rows of a unit are correlated.',
         (chosen.segments_of_units,),
     ),
 )

@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 
 from nci_frames.base.typing import Flags, Floats, Rows
-from nci_frames.evaluation.arrays.buckets import even_buckets
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.arrays.members import Members, stacked, sum_of_some
 from nci_frames.evaluation.rates.clusters import jackknife_weights
@@ -196,16 +195,20 @@ class _ClassRows:
         for place, segment in enumerate(here.tolist()):
             own = self.by_bucket[segment].toarray()
             sides = own, together - own * ordinary[segment]
-            moved = [_moved(rows, used) for rows in sides]
-            spread = (moved[0] - moved[1]) * np.sqrt(weight[used])
-            if self.weighted:
-                # A segment may lack heavy rows by chance: it varies no less than as many rows of the rest.
-                as_rest = moved[1] * np.sqrt(weight[used] * (1 + sides[1].sum() / own.sum()))
-                spread = max(spread, as_rest, key=np.linalg.norm)
+            moved = [_moved(rows, used) * np.sqrt(weight[used]) for rows in sides]
+            shares = [((rows.sum(axis=1) / rows.sum()) ** 2).sum() for rows in sides]
+            # A segment may lack a kind of units, or heavy rows, by chance: it varies no less than as many
+            # units, or weighted rows, of the rest.
+            fewer = sides[1].sum() / own.sum() if self.weighted else shares[0] / shares[1]
+            alone, as_rest = np.linalg.norm(moved[0]), np.linalg.norm(moved[1]) * np.sqrt(fewer)
+            lacks = alone < as_rest
+            if lacks and alone == 0:
+                spread = moved[1] * np.sqrt(1 + fewer)
+            else:
+                spread = moved[0] * (as_rest / alone if lacks else 1.0) - moved[1]
             product = spread @ spread.T if len(spread) < len(used) else spread.T @ spread
             # Degrees of freedom of the variance: the effective number of buckets minus one.
-            shares = sum((rows.sum(axis=1) / rows.sum()) ** 2 for rows in sides)
-            known = np.maximum(even_buckets(np.asarray(shares)) - 1, 1.0)
+            known = max(1 / (shares[1] if lacks else sum(shares)) - 1, 1.0)
             mean, distance = np.trace(product), apart[place] ** 2 @ weight
             if mean == distance == 0:
                 found[:, place] = 0.0, 1.0

@@ -269,6 +269,34 @@ def test_segments_of_ten_units_each_do_not_pretend_to_know_their_variance():
     assert not found["shifted"].any()
 
 
+@pytest.mark.parametrize("seed", first_quick([0, 1, 2]))
+def test_a_segment_may_lack_the_units_that_differ_by_chance(seed):
+    """One unit in ten scores higher; where a segment of ten units has none, that is no finding."""
+    rng = np.random.default_rng(seed)
+    unit, label = np.repeat(np.arange(200), 30), rng.random(6000) < 0.1
+    score = 3.0 * (rng.random(200) < 0.1)[unit] + rng.normal(1.5 * label)
+    log = pl.DataFrame({"model": "a", "segment": unit // 10, "unit": unit, "label": label, "score": score})
+    for lower, shifted in ((0.0, []), (1.5, [4])):
+        moved = log.with_columns(pl.col("score") - lower * (pl.col("segment") == 4))
+        counts = nf.count_confusion(nf.unit_buckets(moved), thresholds=EDGES.tolist())
+        found = nf.rank_segments(counts, segments="segment", threshold=AT, units="bucket", min_positives=1)
+        # With the variance of its own units alone, 4 to 10 of the segments were.
+        assert found.filter("shifted")["segment"].to_list() == shifted
+
+
+def test_units_that_all_agree_vary_as_those_of_the_rest():
+    """One unit in five has hits; ten units without any are no finding, and fifty are."""
+    unit = np.arange(250)
+    for units, shifted in ((10, False), (50, True)):
+        tp = np.where((unit < units) | (unit % 5 > 0), 0, 20)
+        counts = pl.DataFrame({
+            "model": "a", "segment": unit < units, "bucket": unit, "threshold": 0.5,
+            "tp": tp, "fp": 10, "fn": 20 - tp, "tn": 10,
+        }).cast({"fp": pl.Int64, "tn": pl.Int64})  # fmt: skip
+        found = nf.rank_segments(counts, segments="segment", threshold=0.5, units="bucket")
+        assert found.filter("segment")["shifted"].item() is shifted
+
+
 @pytest.mark.filterwarnings("error")
 def test_segments_whose_rows_weigh_nothing_or_lack_a_class_cannot_be_judged() -> None:
     rng = np.random.default_rng(0)
