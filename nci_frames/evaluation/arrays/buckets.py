@@ -226,6 +226,12 @@ class StrataCounts:
         positives, negatives = (float(np.max(self.weights[rows > 0], initial=0.0)) for rows in self.rows.rows)
         return positives, negatives
 
+    @property
+    def lightest(self) -> float:
+        """Least weight of a row in any group of the model, of rows that weigh something; or 0."""
+        drawn = np.sum(self.rows.rows, axis=0) + self.elsewhere
+        return float(min(self.weights[(drawn > 0) & (self.weights > 0)], default=0.0))
+
     def coarser(self, thresholds: Sequence[float], *, every_score: bool = False) -> "StrataCounts":
         """Return the counts with bins between *thresholds*; see ``Histogram.coarser``."""
         return replace(self, rows=self.rows.coarser(thresholds, every_score=every_score))

@@ -4,17 +4,17 @@ The rows of one weight w are one sample of n rows of both classes. TPR is a quot
 R = A/P, of hits and of positives. To first order its error is that of the sum of w·(hit - R) over positives,
 whose variance is the sum over the strata of
 
-    w²·(a·(1-R)² + (p-a)·R²) - w²·(a - R·p)²/n
+    w²·(a·(1-R)² + (p-a)·R²) - w·(w-v)·(a - R·p)²/n
 
 with a hits among p positives of a stratum. The second term is the reduction by the fixed number n of rows of
-the stratum, over all segments of the log. A rate of m independent rows has the variance R·(1-R)/m; the
-effective number is that m, which any interval of a rate takes.
+the stratum, over all segments of the log. But how many rows of the traffic are in the stratum is chance, of
+n·w/v rows, if those of the lightest weight v are all that there were (Cochran, section 12.2). A rate of m
+independent rows has the variance R·(1-R)/m; the effective number is that m, which any interval of a rate
+takes.
 
 If hits are few, hits of heavy rows may be missing by chance. So m is computed with one more hit, or one more
-miss, of the heaviest row that may be one, whichever gives less. And no log knows more than the rows of its
-traffic would if each of them were drawn as densely as those of the lightest weight: they are a sample, too.
-If all positives have one weight, and all negatives have one, m is their number, since no row of the class can
-weigh more.
+miss, of the heaviest row that may be one, whichever gives less. If all positives have one weight, and all
+negatives have one, m is their number, since no row of the class can weigh more.
 """
 
 from collections.abc import Sequence
@@ -99,8 +99,9 @@ def rates_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
     rows = [heaviest_rows(*group) for group in zip(groups, at, strict=False)]
     heaviest = [np.concatenate(sides) for sides in zip(*rows, strict=True)] or [np.empty(0), np.empty(0)]
     same = np.array([group.same_within_classes for group in groups], np.bool_)
+    lightest = np.array([group.lightest for group in groups], np.float64)
     worth = {
-        name: pl.Series(_effective(strata, place, heaviest, same), nan_to_null=True)
+        name: pl.Series(_effective(strata, place, heaviest, lightest, same), nan_to_null=True)
         for place, name in enumerate(WORTH)
     }
     return rates_of(strata.sums()).with_columns(**worth)
@@ -132,11 +133,13 @@ def classes_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
     return strata.sort(*keys, WEIGHT).group_by(keys, maintain_order=True).agg(**columns)
 
 
-def _effective(strata: Strata, of_class: int, heaviest: Sequence[Floats], same: Flags) -> Floats:
+def _effective(
+    strata: Strata, of_class: int, heaviest: Sequence[Floats], lightest: Floats, same: Flags
+) -> Floats:
     """Return the effective number of rows behind each rate of a class; NaN without rows.
 
-    *heaviest* are the weights of the heaviest possible hit and miss at each threshold. *same* tells which
-    groups have one weight per class.
+    *heaviest* are the weights of the heaviest possible hit and miss at each threshold, *lightest* the least
+    weight of each group. *same* tells which groups have one weight per class.
     """
     cell, rows, weight = ("tp", "fp")[of_class], strata.rows[of_class], strata.weight.astype(np.longdouble)
     hits = strata.hits(cell)
@@ -146,8 +149,8 @@ def _effective(strata: Strata, of_class: int, heaviest: Sequence[Floats], same: 
     missed, missed_squares = strata.rest(reached, size), strata.total(weight**2 * rows) - squares
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = reached / size
-        variance = squares * (1 - rate) ** 2 + missed_squares * rate**2 - _saved(strata, hits, rows, rate)
-        variance = np.maximum(variance, 0)
+        variance = squares * (1 - rate) ** 2 + missed_squares * rate**2
+        variance = np.maximum(variance - _saved(strata, hits, rows, rate, lightest), 0)
         worth = []
         for few, many, more in ((reached, missed, heaviest[0]), (missed, reached, heaviest[1])):
             # With one more hit or miss, of the rarer kind.
@@ -155,12 +158,7 @@ def _effective(strata: Strata, of_class: int, heaviest: Sequence[Floats], same: 
             spread = variance + more**2 * (many / size) * (1 - share)
             own = (few + more) * many * size / ((size + more) * spread)
             worth.append(np.where(many > 0, own, np.nan))
-        # Of strata made by score it is known how many rows of the traffic reach the border of two. But rates
-        # are those of other traffic, too.
-        some = np.where(rows * weight > 0, weight, np.inf)
-        lightest = np.minimum.reduceat(some, strata.begins) if len(strata.begins) else some
-        most = size / lightest[strata.together.group]
-        found = np.fmin(np.fmin(*worth), most).astype(np.float64)
+        found = np.fmin(*worth).astype(np.float64)
     return np.where(
         same[strata.together.group],
         strata.total(np.where(strata.weight > 0, rows, 0)).astype(np.float64),
@@ -168,7 +166,7 @@ def _effective(strata: Strata, of_class: int, heaviest: Sequence[Floats], same: 
     )
 
 
-def _saved(strata: Strata, hits: Wide, rows: Rows, rate: Wide) -> Wide:
+def _saved(strata: Strata, hits: Wide, rows: Rows, rate: Wide, lightest: Floats) -> Wide:
     """Return the reduction of the variance by the fixed number of rows in each stratum.
 
     The rows of a weight were drawn from all groups of the model together, so their number in one segment is
@@ -182,7 +180,9 @@ def _saved(strata: Strata, hits: Wide, rows: Rows, rate: Wide) -> Wide:
         }
     )
     drawn = rows_of.select(pl.col("drawn").sum().over("model", WEIGHT)).to_series().to_numpy()
-    per_row = np.where(drawn >= FEW_ROWS, strata.weight.astype(np.longdouble) ** 2 / np.maximum(drawn, 1), 0)
+    weight = strata.weight.astype(np.longdouble)
+    beyond = weight - np.repeat(lightest, strata.sizes)
+    per_row = np.where(drawn >= FEW_ROWS, weight * beyond / np.maximum(drawn, 1), 0)
     return np.asarray(
         strata.added(strata.each_row(per_row) * hits**2)
         - 2 * rate * strata.added(strata.each_row(per_row * rows) * hits)

@@ -41,18 +41,26 @@ class _Urn(NamedTuple):
     classes: slice
     #: Rows of other groups in the same sample.
     elsewhere: int
+    #: Rows of the traffic that the sample stands for, whose number is chance; 0 if it does not matter.
+    traffic: float = 0.0
 
 
 def _urns(counts: Histogram | StrataCounts) -> list[_Urn]:
     """Return the sets of rows to draw from: the classes, or the strata if weights differ within a class.
 
-    A stratum keeps its number of rows over both classes and all groups of the model. If weights are constant
-    within classes, each class is drawn separately, as without weights.
+    A stratum keeps its number of rows over both classes and all groups of the model; rows of the lightest
+    weight are taken to be all that there were. If weights are constant within classes, each class is drawn
+    separately, as without weights.
     """
     strata: list[tuple[float, Rows, Rows, int]]
     strata = [(1, *counts.classes, 0)] if isinstance(counts, Histogram) else [*counts.strata()]
     if isinstance(counts, StrataCounts) and not counts.same_within_classes:
-        return [_Urn(weight, np.stack(rows), slice(2), elsewhere) for weight, *rows, elsewhere in strata]
+        lightest, urns = counts.lightest, []
+        for weight, *rows, elsewhere in strata:
+            both = np.stack(rows)
+            traffic = (both.sum() + elsewhere) * weight / lightest
+            urns.append(_Urn(weight, both, slice(2), elsewhere, float(traffic)))
+        return urns
     return [
         _Urn(weight, rows[of_class][np.newaxis], slice(of_class, of_class + 1), 0)
         for of_class in (0, 1)
@@ -64,7 +72,8 @@ def draws(counts: Counted, logs: Resampling, *, smooth: bool = False) -> Iterato
     """Yield positives and negatives of resampled logs, some logs at a time, of shape (logs, bins).
 
     Rows are drawn with replacement, or by ``draw_smoothly`` if *smooth*: separately for positives and
-    negatives, or stratum by stratum. Buckets are the same for every model.
+    negatives, or stratum by stratum, each with as many rows of the traffic as another log might have. Buckets
+    are the same for every model.
     """
     histogram = counts.histogram
     bins, kind = len(histogram.positives), histogram.positives.dtype
@@ -82,7 +91,10 @@ def draws(counts: Counted, logs: Resampling, *, smooth: bool = False) -> Iterato
         drawn: Any = np.zeros((2, some, bins), kind)
         for urn in urns:
             rows = draw(rng, np.append(urn.rows, urn.elsewhere), some)[:, :-1]
-            drawn[urn.classes] += urn.weight * np.moveaxis(rows.reshape(some, -1, bins), 1, 0)
+            weight: Any = urn.weight
+            if urn.traffic:
+                weight = weight * rng.gamma(urn.traffic, size=(some, 1)) / urn.traffic
+            drawn[urn.classes] += weight * np.moveaxis(rows.reshape(some, -1, bins), 1, 0)
         yield drawn[0], drawn[1]
 
 

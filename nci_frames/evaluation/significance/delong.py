@@ -188,6 +188,8 @@ def _delong_of_strata(strata: StrataCounts) -> tuple[float, float]:
             variance += float(rows @ of_row**2) * size / (size - 1)
         size = mine.sum() + others.sum() + elsewhere
         if size >= FEW_ROWS:
-            # A stratum has a fixed number of rows over all groups, which reduces the variance.
-            variance -= float(mine @ moved[0] + others @ moved[1]) ** 2 / size
+            # A stratum has a fixed number of rows over all groups, which reduces the variance, though not the
+            # chance in how many rows of the traffic it stands for.
+            fixed = 1 - strata.lightest / weight
+            variance -= fixed * float(mine @ moved[0] + others @ moved[1]) ** 2 / size
     return area, float(np.sqrt(max(variance, 0.0)))

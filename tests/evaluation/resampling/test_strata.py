@@ -22,12 +22,28 @@ def two_models(rows: int = 1500) -> pl.DataFrame:
 
 
 def test_every_stratum_keeps_its_rows() -> None:
-    """Weights of 1 and 1,000: how often rows of each are drawn can be read from the sums."""
+    """Weights of 1 and 1,000: how many rows of each are drawn can be read from the classes and the sums."""
     log = two_models(rows=300).filter(model="a").with_columns(weight=pl.Series([1.0, 1000.0] * 150))
     (strata,) = strata_counts(nf.count_confusion(log, thresholds="exact"))
-    for positives, negatives in draws(strata, Resampling(repeats=50)):
-        assert ((positives + negatives).sum(axis=1) == 150 + 150 * 1000).all()
-        assert positives.sum(axis=1).std() > 0
+    logs = [rows.sum(axis=1) for both in draws(strata, Resampling(repeats=1000)) for rows in both]
+    positives, negatives = logs
+    assert positives.std() > 1000
+    # They are worth 150,150 rows of traffic, and these vary as those of other traffic.
+    together = positives + negatives
+    assert together.mean() == pytest.approx(150_150, rel=0.001)
+    assert together.std() == pytest.approx(150_150**0.5, rel=0.1)
+
+
+def test_resampled_logs_vary_as_other_traffic() -> None:
+    """Of 20,000 rows those above the threshold are all in the log, and 1,000 of the others."""
+    cells = {"weight": [1.0, 19.45], "tp": [100, 0], "fp": [450, 0], "fn": [0, 5], "tn": [0, 995]}
+    counts = pl.DataFrame({"model": "a", "threshold": 2.0, **cells})
+    rate = 450 / (450 + 995 * 19.45)
+    # With strata of fixed size it was 0.0004, and the interval held the FPR of other traffic in 0.57 of logs.
+    error = (rate * (1 - rate) / (450 + 995 * 19.45)) ** 0.5
+    assert nf.bootstrap(counts, metric="fpr")["std"].item() == pytest.approx(error, rel=0.1)
+    found = nf.compute_rates(counts)["effective_negatives"].item()
+    assert rate * (1 - rate) / found == pytest.approx(error**2, rel=0.01)
 
 
 @pytest.mark.thorough
