@@ -108,6 +108,8 @@ class ClassComparison:
         #: Whether there are enough buckets for intervals and tests.
         self.by_units = (self.buckets or 0) >= LEAST_BUCKETS
         self.models: list[str] = frame["model"].unique().sort().to_list()
+        #: Whether the models are compared on the same units.
+        self.tested = self.by_units and len(self.models) > 1 and self.counts.schema["rows"].is_integer()
         given = scenarios_of(priors)
         logs, mixes = read_mixes(self.counts, given | {"observed": "observed", "uniform": "uniform"} | given)
         if not logs.rows.sum():
@@ -151,11 +153,6 @@ class ClassComparison:
     def leading(self) -> list[str]:
         """Names of the models, best first at the mix of the question."""
         return self.answer["model"].to_list()
-
-    @property
-    def tested(self) -> bool:
-        """Whether the models are compared on the same units."""
-        return self.by_units and len(self.models) > 1 and self.counts.schema["rows"].is_integer()
 
     @computed
     def other_mixes(self) -> pl.DataFrame:

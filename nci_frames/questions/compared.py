@@ -58,7 +58,7 @@ class Compared:
         check_repeats(repeats, 2)
         self._counts = collect(counts, COUNTS, strata=True)
         segments = [segments] if isinstance(segments, str) else list(segments)
-        self._log = LogCounts.of(self._counts, unit_counts, segments=segments, fold=fold, repeat=repeat)
+        self._log = LogCounts(self._counts, unit_counts, segments=segments, fold=fold, repeat=repeat)
         #: Prevalence of each segment in the field, and its share of the traffic if known; None if all
         #: segments are compared at the same prevalences.
         self.field: pl.DataFrame | None
@@ -79,6 +79,8 @@ class Compared:
         #: Number of repeats of a cross-validation; areas and own best thresholds are computed within each,
         #: then averaged. None without a key of repeats.
         self.repeat_count: int | None = None if repeat is None else self._counts[repeat].n_unique()
+        #: Whether the counts are sums of too many weights for intervals and tests.
+        self.weighted: bool = not self._log.whole
         self._draws, self._segment_units = repeats, segment_units
         if math.isnan(self.threshold):
             raise ParameterError.out_of_range("threshold", self.threshold, "a number")
@@ -123,11 +125,6 @@ class Compared:
         """Decision threshold of the operating points: that of the question, if it has one."""
         asked = self.question.threshold
         return self._threshold if asked is None else asked
-
-    @property
-    def weighted(self) -> bool:
-        """Whether the counts are sums of too many weights for intervals and tests."""
-        return not self._log.whole
 
     @property
     def main_beta(self) -> float:

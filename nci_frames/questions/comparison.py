@@ -286,7 +286,7 @@ class Comparison(AnswerTables):
             return self._log
         known = self._answer_thresholds
         at = known.values() if isinstance(known, dict) else [known]
-        return self._log.with_units(self._segment_units([*at]))
+        return self._log.with_units(self._segment_units([*at]), self.segments)
 
     def _repr_html_(self) -> str | None:
         from nci_frames.questions.notebook import notebook_html  # noqa: PLC0415  (only a notebook needs it)

@@ -1,10 +1,11 @@
 """The counts of one comparison: by segments, by repeats, pooled, and to resample."""
 
+import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 import polars as pl
 
+from nci_frames.base.typing import Frame
 from nci_frames.counts.pooling import alike_counts
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.areas.areas import areas_of
@@ -20,68 +21,54 @@ from nci_frames.questions.units import Drawn, without_keys
 from nci_frames.schemas import BUCKET, CELLS, COUNTS, RATES, SHIFTS, SUPPORT, WEIGHT, collect
 
 
-@dataclass(frozen=True, slots=True)
 class LogCounts:
-    """The counts of a log, pooled once for all tables."""
+    """The counts of a log, which were checked, pooled once for all tables.
 
-    #: Counts by all keys.
-    every: pl.DataFrame
-    #: Counts by segments and repeats, pooled over units.
-    rows: Drawn
-    #: The keys of repeats and folds, in this order.
-    folds: tuple[str, ...]
-    #: Whether rows were counted. Sums of more than 1,000 weights have no bounds and cannot be resampled.
-    whole: bool
-    #: Counts to resample: by units if there are any, otherwise those of *rows*.
-    drawn: Drawn
-    #: Cache of ``summed_counts``, which takes long: counts by weight, with their result.
-    _summed: list[tuple[pl.DataFrame, pl.DataFrame]] = field(default_factory=list)
+    Raises
+    ------
+    SchemaError
+        If the counts lack a key, or *unit_counts* is not a counts frame or lacks *repeat*.
+    """
 
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         counts: pl.DataFrame,
-        unit_counts: pl.DataFrame | pl.LazyFrame | None,
+        unit_counts: Frame | None,
         *,
         segments: Sequence[str],
         fold: str | None,
         repeat: str | None,
-    ) -> "LogCounts":
-        """Pool checked counts.
-
-        Raises
-        ------
-        SchemaError
-            If the counts lack a key, or *unit_counts* is not a counts frame or lacks *repeat*.
-        """
+    ) -> None:
         for option, wanted in (("segments", segments), ("fold", [fold]), ("repeat", [repeat])):
             COUNTS.need_keys(counts, wanted, option)
-        # Columns derived by rates cannot be summed.
-        counts = counts.drop(COUNTS.derived, strict=False)
-        rows = drawn = Drawn(counts, segments, repeat, by_row=True)
+        #: Counts by all keys. Columns derived by rates cannot be summed.
+        self.every = counts = counts.drop(COUNTS.derived, strict=False)
+        #: Counts by segments and repeats, pooled over units; and to resample, by units if there are any.
+        self.rows = self.drawn = Drawn(counts, segments, repeat, units=None)
         if unit_counts is not None:
             by_unit = collect(unit_counts, COUNTS, strata=True)
             COUNTS.need_keys(by_unit, [repeat], "repeat")
-            drawn = Drawn(by_unit, segments, repeat)
+            self.drawn = Drawn(by_unit, segments, repeat)
         elif BUCKET in {*counts.columns} - {*segments}:
-            drawn = Drawn(counts, segments, repeat)
-        folds = (*rows.repeats, *([] if fold is None else [fold]))
-        whole = all(counts.schema[cell].is_integer() for cell in CELLS)
-        return cls(counts, rows, folds, whole, drawn)
+            self.drawn = Drawn(counts, segments, repeat)
+        #: Key of the repeats; and the keys of repeats and folds, in this order.
+        self.repeat, self.folds = repeat, [key for key in (repeat, fold) if key is not None]
+        #: Whether rows were counted. Sums of more than 1,000 weights have no bounds and cannot be resampled.
+        self.whole = all(counts.schema[cell].is_integer() for cell in CELLS)
+        #: Cache of ``summed_counts``, which takes long: counts by weight, with their result.
+        self._summed: list[tuple[pl.DataFrame, pl.DataFrame]] = []
 
     def by_key(self, key: str) -> "LogCounts":
         """Return the counts of the same log by one of the keys of the segments."""
-        rows = Drawn(self.rows.counts, [key], self.repeat, by_row=True)
-        return replace(self, rows=rows, drawn=Drawn(self.drawn.counts, [key], self.repeat))
+        other = self.with_units(self.drawn.counts, [key])
+        other.rows = Drawn(self.rows.counts, [key], self.repeat, units=None)
+        return other
 
-    def with_units(self, counts: pl.DataFrame) -> "LogCounts":
-        """Return the counts of the same log with other counts by buckets of units."""
-        return replace(self, drawn=Drawn(counts, self.rows.segments, self.repeat))
-
-    @property
-    def repeat(self) -> str | None:
-        """Key of the repeats."""
-        return self.rows.repeat
+    def with_units(self, counts: pl.DataFrame, segments: Sequence[str]) -> "LogCounts":
+        """Return the counts of the same log with other counts by segments and buckets of units."""
+        other = copy.copy(self)
+        other.drawn = Drawn(counts, segments, self.repeat)
+        return other
 
     @property
     def judged(self) -> pl.DataFrame | None:

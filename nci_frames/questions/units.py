@@ -27,11 +27,11 @@ class Drawn:
         segments: Sequence[str],
         repeat: str | None = None,
         *,
-        by_row: bool = False,
+        units: str | None = BUCKET,
     ) -> None:
         keys = COUNTS.keys(counts.columns)
-        #: Key of the buckets, if the counts have that of ``unit_buckets``; None if rows are independent.
-        self.units = units = None if by_row or BUCKET not in keys or BUCKET in (*segments, repeat) else BUCKET
+        #: Key of the buckets, if the counts have it; None if rows are independent.
+        self.units = units = units if units in keys and units not in (*segments, repeat) else None
         #: Number of buckets; None if rows are independent.
         self.buckets: int | None = None if units is None else counts[units].n_unique()
         self.segments = tuple(key for key in segments if key in keys)

@@ -114,15 +114,10 @@ def _offered(comparison: Comparison, scenarios: Mapping[str, float]) -> tuple[li
     )
     first = comparison.asked_prevalence
     if asked and comparison.question.prevalence is None:
-        told = (eta for _, eta in asked if _tells(comparison, eta))
-        first = next(told, asked[0][1])
+        answers = comparison.answers(sorted({eta for _, eta in asked}), tested=False)
+        told = {answer.prevalence for answer in answers if answer.models["supported"][0]}
+        first = next((eta for _, eta in asked if eta in told), asked[0][1])
     return [*asked, *more], first
-
-
-def _tells(comparison: Comparison, prevalence: float) -> bool:
-    """Return whether the log supports the value of the best model at a prevalence."""
-    (answer,) = comparison.answers([prevalence], tested=False)
-    return bool(answer.models["supported"][0])
 
 
 def _legend(models: Sequence[str]) -> list[dict[str, str]]:

@@ -125,14 +125,9 @@ def curves(
     base = start.encode(x=x, y=y, color=canvas.colour(style))
     # Without order=False Vega-Lite sorts by x, and steps lose their order at equal x.
     lines = base.mark_line(interpolate=interpolate, order=False, clip=clip)
-    lines = lines.encode(opacity=canvas.opacity(chosen, 1.0, 0.12))
-    stroke = dash or _model_strokes(style)
-    if stroke is not None:
-        lines = lines.encode(strokeDash=stroke)
+    lines = lines.encode(opacity=canvas.opacity(chosen, 1.0, 0.12), strokeDash=dash or _model_strokes(style))
     band = []
-    if {"lower", "upper"} <= set(rows.columns) and not rows.filter(
-        pl.col("lower") < pl.col("upper")
-    ).is_empty():
+    if {"lower", "upper"} <= set(rows.columns) and (rows["lower"] < rows["upper"]).any():
         shade = base.encode(opacity=canvas.opacity(chosen, 0.15, 0.03))
         band = [canvas.area(shade, "lower", "upper", "band", **({"clip": True} if clip else {}))]
     untold = []
@@ -140,8 +135,8 @@ def curves(
         # A faint line everywhere, covered where supported: a page that moves rows changes "supported".
         look: dict[str, Any] = {} if dash else {"strokeDash": [1, 4], "strokeCap": "round"}
         faint = base.mark_line(interpolate=interpolate, order=False, clip=clip, **look)
-        faint = faint.encode(opacity=canvas.opacity(chosen, 0.35 if dash else 0.7, 0.12))
-        untold = [(faint.encode(strokeDash=dash) if dash else faint).properties(name="untold")]
+        paleness = canvas.opacity(chosen, 0.35 if dash else 0.7, 0.12)
+        untold = [canvas.layer("untold", faint, opacity=paleness, strokeDash=dash or alt.Undefined)]
         told = y.copy()
         told["field"] = "told"
         known = f"datum.supported === false ? null : datum.{y['field']}"
@@ -158,10 +153,10 @@ def curves(
     ]
 
 
-def _model_strokes(style: ModelStyle) -> alt.StrokeDash | None:
+def _model_strokes(style: ModelStyle) -> Any:
     """Return a stroke for each model, if there are more models than colours."""
     if not style.dashed:
-        return None
+        return alt.Undefined
     scale = {"domain": style.models, "range": [list(dash) for dash in style.dashes]}
     return alt.StrokeDash(field="model", type="nominal", title="model", scale=scale)
 
