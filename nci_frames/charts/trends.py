@@ -94,10 +94,9 @@ def chart_by_date(dated: pl.DataFrame, *, rate: str) -> alt.LayerChart:
         pl.col("model").fill_null(""),
         pl.col("window_start").dt.replace_time_zone(None).alias("date"),
         pl.col("arrival").fill_null("in time"),
-        *(
-            pl.col(rate + end).alias(name)
-            for end, name in (("", "value"), ("_lower", "lower"), ("_upper", "upper"))
-        ),
+        value=rate,
+        lower=f"{rate}_lower",
+        upper=f"{rate}_upper",
     )
     x = alt.X(field="date", type="temporal", title="date (UTC)", scale=alt.Scale(type="utc"))
     return _trend(rows.sort("model", "date"), x, rate.upper(), "arrival", _ARRIVALS)

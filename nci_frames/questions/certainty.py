@@ -98,8 +98,7 @@ class Resampled:
 
     def best_by_area(self, values: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
         """Return the probability of being best by PR-AUC, supported as in the table of *values*."""
-        found = shares_among(self.areas(prevalence), PR_AUC, by_rows=self.units is None)
-        return _supported(found, values)
+        return _supported(shares_among(self.areas(prevalence), PR_AUC, by_rows=self.units is None), values)
 
     def best_by_point(
         self,
@@ -115,8 +114,7 @@ class Resampled:
         """
         draws = Resampling(self.units, repeats=self.repeats)
         asked = Asked("f_beta", prevalence, beta, threshold)
-        found = shares_of_best(self.at(points), asked, draws)
-        return _supported(found, values)
+        return _supported(shares_of_best(self.at(points), asked, draws), values)
 
     def contenders(
         self, points: pl.DataFrame, best_points: pl.DataFrame, prevalence: Sequence[float], beta: float

@@ -79,8 +79,6 @@ class Compared:
         #: Number of repeats of a cross-validation; areas and own best thresholds are computed within each,
         #: then averaged. None without a key of repeats.
         self.repeat_count: int | None = None if repeat is None else self._counts[repeat].n_unique()
-        #: Whether the counts are sums of too many weights for intervals and tests.
-        self.weighted: bool = not self._log.whole
         self._draws, self._segment_units = repeats, segment_units
         if math.isnan(self.threshold):
             raise ParameterError.out_of_range("threshold", self.threshold, "a number")
@@ -125,6 +123,11 @@ class Compared:
         """Decision threshold of the operating points: that of the question, if it has one."""
         asked = self.question.threshold
         return self._threshold if asked is None else asked
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the counts are sums of too many weights for intervals and tests."""
+        return not self._log.whole
 
     @property
     def main_beta(self) -> float:

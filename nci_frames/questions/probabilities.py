@@ -47,15 +47,15 @@ def _counts(comparison: Comparison) -> pl.DataFrame | None:
 
 def _scores(comparison: Comparison) -> pl.DataFrame | None:
     """Return the Brier score of the best model as logged and adjusted, and how often its alarms come true."""
-    counts = _counts(comparison)
-    if counts is None:
-        return None
-    return _scores_at(comparison, _of_best(counts, comparison), [comparison.asked_prevalence])
+    return _scores_at(comparison, [comparison.asked_prevalence])
 
 
 @within()
-def _scores_at(comparison: Comparison, counts: pl.DataFrame, etas: Sequence[float]) -> pl.DataFrame:
-    place = ["model", "prevalence"]
+def _scores_at(comparison: Comparison, etas: Sequence[float]) -> pl.DataFrame | None:
+    shown, place = _counts(comparison), ["model", "prevalence"]
+    if shown is None:
+        return None
+    counts = _of_best(shown, comparison)
     columns = [
         proper_scores(counts, prevalence=etas, metrics="brier", adjusted=adjusted)
         .select(*place, pl.col("value").alias(f"brier{name}"), pl.col("skill").alias(f"skill{name}"))
@@ -84,11 +84,8 @@ def _alarms(curve: pl.DataFrame, name: str) -> pl.DataFrame:
 
 def _say_at(comparison: Comparison, etas: Sequence[float]) -> list[list[str]]:
     """Return the sentences at each of several prevalences."""
-    counts = _counts(comparison)
-    if counts is None:
-        return []
-    table = _scores_at(comparison, _of_best(counts, comparison), etas)
-    return [_say(table.filter(prevalence=eta), comparison) for eta in etas]
+    table = _scores_at(comparison, etas)
+    return [] if table is None else [_say(table.filter(prevalence=eta), comparison) for eta in etas]
 
 
 def _of_best(counts: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:

@@ -193,9 +193,8 @@ def _largest_shifts(shifts: pl.DataFrame | None) -> list[dict[str, Any]]:
     """Return the largest differences between segments, in descending order."""
     if shifts is None:
         return []
-    differing = shifts.filter("distinguishable")
-    order = ["effect", "model", "key", "class"]
-    return differing.sort(order, descending=[True, *[False] * 3]).head(_SHIFTS_SHOWN).to_dicts()
+    differing = shifts.filter("distinguishable").sort(-pl.col("effect"), "model", "key", "class")
+    return differing.head(_SHIFTS_SHOWN).to_dicts()
 
 
 def _policy(scripts: Sequence[str]) -> str:

@@ -1,7 +1,6 @@
 """The table of segments on the page: the rows of ``rank_segments`` in order, and the counts of the charts."""
 
 import json
-from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -62,7 +61,7 @@ def test_without_ranks_the_page_says_why_and_lists_the_segments(tables):
     )
     one = altered(bare, segment_sizes=tables.segment_sizes.head(1))
     assert str(why_untested(one)).startswith("There is one segment only")
-    assert "Count whole rows" in str(why_untested(altered(bare, _log=replace(bare._log, whole=False))))
+    assert "Count whole rows" in str(why_untested(altered(bare, _log=altered(bare._log, whole=False))))
     assert segment_numbers(comparison()) is None
     # The values are known all the same.
     values = bare.segment_points.filter(model=bare.answer["model"][0])
