@@ -185,12 +185,8 @@ def chart_precision_uncertainty(
     marks = widest.select("model", "delta", at="prevalence").with_columns(
         label.fill_null("Δ undefined").alias("label"), pl.lit(observed, pl.Float64).alias("observed")
     )
-    curve, note = selection.fitted(
-        curve.sort("model", "prevalence"),
-        "prevalence",
-        ["value", "lower", "upper"],
-        size=canvas.panel_size(bands["model"].n_unique()),
-    )
+    heights, size = ["value", "lower", "upper"], canvas.panel_size(bands["model"].n_unique())
+    curve, note = selection.fitted(curve.sort("model", "prevalence"), "prevalence", heights, size=size)
     rows = pl.concat([curve, marks.sort("model")], how="diagonal")
     selection.check_rows(rows)
     style = theme.ModelStyle(bands["model"].unique(), among=models)

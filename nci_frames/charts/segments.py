@@ -83,13 +83,10 @@ def chart_segments(
     marks = _observed(observed, segments, places)
     title = title_of(every["metric"][0])
     numbers = canvas.value_titles(rows, "prevalence", title)
-    rows, note = selection.fitted(
-        rows.select(*panels, "model", *numbers),
-        "prevalence",
-        [name for name in ("value", "lower", "upper") if name in numbers],
-        by=["place", "model"],
-        size=canvas.panel_size(_check_number(rows[segments], _PANELS)),
-    )
+    heights = [name for name in ("value", "lower", "upper") if name in numbers]
+    size = canvas.panel_size(_check_number(rows[segments], _PANELS))
+    drawn = rows.select(*panels, "model", *numbers)
+    rows, note = selection.fitted(drawn, "prevalence", heights, by=["place", "model"], size=size)
     axis = axes.LogAxis.through("prevalence", rows["prevalence"], *marks["observed"])
     y = alt.Y(**axes.rate_axis("value", title))
     if not rows["value"].drop_nulls().is_between(0, 1).all():
@@ -130,11 +127,8 @@ def _observed(rates: Frame | None, segment: str, places: pl.DataFrame) -> pl.Dat
     schemas.RATES.need_keys(frame, [segment], "segments")
     key = schemas.key_text(segment, frame.schema[segment])
     seen = frame.select(key=key, observed="observed_prevalence").unique()
-    return (
-        places.join(seen.filter(pl.col("observed") > 0), on="key", nulls_equal=True)
-        .select("segment", "place", "observed")
-        .sort("place", "observed")
-    )
+    found = places.join(seen.filter(pl.col("observed") > 0), on="key", nulls_equal=True)
+    return found.select("segment", "place", "observed").sort("place", "observed")
 
 
 #: Maximum number of bars in a panel: more are hard to read.
@@ -248,24 +242,13 @@ def chart_decomposition(decomposition: Frame, /, *, over: str | None = None) -> 
 
 def _bars(y: alt.Y) -> alt.Chart:
     """Draw the parts of each difference, stacked from zero."""
-    contribution = {"amount": "contribution to the difference"}
-    bars = (
-        alt.Chart()
-        .transform_filter("isValid(datum.part)")
-        .mark_bar(height=12)
-        .encode(
-            x=alt.X("amount:Q", title=_NUMBERS["difference"], axis=alt.Axis(tickCount=5), stack="zero"),
-            y=y,
-            color=alt.Color(
-                "part:N",
-                title="part of the difference",
-                scale=alt.Scale(domain=list(_PARTS.values()), range=list(theme.PARTS)),
-                legend=alt.Legend(**canvas.SQUARES, columns=2),
-            ),
-            tooltip=canvas.tooltip(contribution, names=("model", "segment", "part")),
-        )
-    )
-    return canvas.layer("parts", bars)
+    bars = alt.Chart().transform_filter("isValid(datum.part)").mark_bar(height=12)
+    x = alt.X("amount:Q", title=_NUMBERS["difference"], axis=alt.Axis(tickCount=5), stack="zero")
+    scale = alt.Scale(domain=list(_PARTS.values()), range=list(theme.PARTS))
+    legend = alt.Legend(**canvas.SQUARES, columns=2)
+    colour = alt.Color("part:N", title="part of the difference", scale=scale, legend=legend)
+    shown = canvas.tooltip({"amount": "contribution to the difference"}, names=("model", "segment", "part"))
+    return canvas.layer("parts", bars, x=x, y=y, color=colour, tooltip=shown)
 
 
 def _check_number(segments: pl.Series, most: int) -> int:

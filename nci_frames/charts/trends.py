@@ -39,15 +39,13 @@ def chart_trend(history: pl.DataFrame) -> alt.LayerChart:
     x = alt.X(field="sequence", type="ordinal", title="run", axis=alt.Axis(labelAngle=0, labelOverlap=True))
     ring = alt.Chart(rows).transform_filter("isValid(datum.value) && datum.verdict == 'fail'")
     ring = ring.mark_point(filled=False, size=220, shape="circle", color=FAILED, strokeWidth=2, opacity=1)
-    dashed = (
-        alt.Chart(rows)
-        .transform_filter(f"isValid(datum.{limit})")
-        .mark_line(strokeDash=[4, 3], color=theme.INK, order=False)
-        .encode(x=x, y=alt.Y(field=limit, type="quantitative"))
+    dashes = alt.Chart(rows).mark_line(strokeDash=[4, 3], color=theme.INK, order=False).encode(x=x)
+    dashed = [
+        dashes.transform_filter(f"isValid(datum.{limit})").encode(y=alt.Y(field=limit, type="quantitative"))
         for limit in limits
-    )
+    ]
     below = [ring.encode(x=x, y=_height(title), color=alt.value(FAILED))]
-    return _trend(rows, x, title, "verdict", _VERDICTS, below=below, above=tuple(dashed))
+    return _trend(rows, x, title, "verdict", _VERDICTS, below=below, above=dashed)
 
 
 def _height(title: str) -> alt.Y:

@@ -28,20 +28,10 @@ class OwnPoints:
         eta, beta = pl.col("prevalence"), pl.col("beta")
         # At prevalence 1 precision is 1, so lambda is 0 for any beta.
         ratio = ((1 - eta) / eta / beta.pow(2)).fill_nan(0.0)
-        return (
-            self.models.to_frame("model")
-            .join(places.with_columns(ratio.alias("lambda")), how="cross")
-            .sort("lambda")
-            .join_asof(
-                self.maps.select("model", "threshold", "lambda_start").sort("lambda_start"),
-                left_on="lambda",
-                right_on="lambda_start",
-                by="model",
-                check_sortedness=False,
-            )
-            .drop("lambda", "lambda_start")
-            .join(self.points, on=["model", "threshold"], how="left")
-        )
+        wanted = self.models.to_frame("model").join(places.with_columns(ratio.alias("lambda")), how="cross")
+        starts = self.maps.select("model", "threshold", pl.col("lambda_start").alias("lambda")).sort("lambda")
+        found = wanted.sort("lambda").join_asof(starts, on="lambda", by="model", check_sortedness=False)
+        return found.drop("lambda").join(self.points, on=["model", "threshold"], how="left")
 
 
 def best_values(own: OwnPoints, log: LogCounts, places: pl.DataFrame) -> pl.DataFrame:

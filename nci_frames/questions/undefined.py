@@ -37,13 +37,9 @@ def segment_sizes(rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
     >>> segment_sizes(rates, ["day"]).rows()
     [('2', 12), ('1', 4)]
     """
-    rows = (
-        _totals(rates, segments)
-        .group_by(segments)
-        .agg(rows=(pl.col("positives") + pl.col("negatives")).sum())
-    )
-    order = ["rows", *segments]
-    return rows.sort(order, descending=[True, *[False] * len(segments)], nulls_last=True)
+    rows = (pl.col("positives") + pl.col("negatives")).sum()
+    sizes = _totals(rates, segments).group_by(segments).agg(rows=rows)
+    return sizes.sort(-pl.col("rows"), *segments, nulls_last=True)
 
 
 def undefined_groups(points: pl.DataFrame, rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
@@ -91,11 +87,8 @@ def _neighbours(told: pl.DataFrame, rates: pl.DataFrame, keys: list[str]) -> pl.
     """Return the nearest counted thresholds below and above that of each point."""
     at, threshold = pl.col("__at"), pl.col("threshold")
     wanted = told.select(*keys, __at="threshold")
-    return (
-        beside(rates, wanted, keys)
-        .group_by(keys)
-        .agg(below=threshold.filter(threshold < at).max(), above=threshold.filter(threshold > at).min())
-    )
+    below, above = threshold.filter(threshold < at).max(), threshold.filter(threshold > at).min()
+    return beside(rates, wanted, keys).group_by(keys).agg(below=below, above=above)
 
 
 def _not_counted() -> pl.Expr:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import altair as alt
 import polars as pl
 
 from nci_frames.base.messages import quantity
@@ -62,6 +63,11 @@ class RunSummary:
         self.hidden_trends = max(0, _groups(verdicts).height - _DRAWN)
 
 
+def picture_of(chart: alt.LayerChart) -> str:
+    """Return a chart as the base64 text of an SVG."""
+    return base64.b64encode(chart_bytes(chart, "svg")).decode()
+
+
 def written(value: float | None) -> str:
     """Format a number; empty for null."""
     return "" if value is None else format_value(value)
@@ -107,11 +113,10 @@ def _trends(history: pl.DataFrame, verdicts: pl.DataFrame) -> Iterator[dict[str,
         same = (pl.col("gate") == gate) & pl.col("segment").eq_missing(pl.lit(segment, pl.String))
         rows = recent.filter(same if apart is None else same & (pl.col("prevalence") == apart))
         at = "" if apart is None else f", at prevalence {format_value(apart)}"
-        svg = chart_bytes(chart_trend(rows), "svg")
         yield {
             "gate": gate,
             "place": segment_name(segment) + at,
-            "picture": base64.b64encode(svg).decode(),
+            "picture": picture_of(chart_trend(rows)),
             "data": base64.b64encode(csv_text(rows.select(_DRAWN_COLUMNS)).encode()).decode(),
             "says": f"{rows['metric'][0]} over {quantity(rows['sequence'].n_unique(), 'run')}",
         }

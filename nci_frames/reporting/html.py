@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -21,7 +21,7 @@ from nci_frames.questions.segments import segment_numbers
 from nci_frames.reporting.bundle import vega_bundle
 from nci_frames.reporting.content import Content
 from nci_frames.reporting.live import live_numbers
-from nci_frames.reporting.templates import own, template
+from nci_frames.reporting.templates import NUMBERS, own, template
 from nci_frames.tables import numbers
 from nci_frames.tables.packed import packed
 
@@ -51,17 +51,6 @@ def _cell(value: object) -> str:
             return str(value)
 
 
-_FILTERS: Mapping[str, Callable[[Any], str]] = {
-    "grid": numbers.format_grid,
-    "value": numbers.format_value,
-    "count": numbers.format_count,
-    "one_in": numbers.format_one_in,
-    "threshold": numbers.format_threshold,
-    "group": numbers.format_group,
-    "cell": _cell,
-}
-
-
 def render_report(comparison: Comparison, /, **more: Any) -> str:
     """Return the page as a string; *more* are further fields of ``Content``."""
     content = Content(comparison, **more)
@@ -84,7 +73,7 @@ def render_page(name: str, content: Content, live: Mapping[str, Any], **more: An
     """Fill a template with the questions, charts, scripts, and their data."""
     scripts = [vega_bundle(), *map(own, _SCRIPTS)]
     shown = content.answered
-    return template(name, **_FILTERS).render(
+    return template(name, cell=_cell, **NUMBERS).render(
         **vars(content),
         policy=_policy(scripts),
         css=own("report.css"),

@@ -10,9 +10,8 @@ from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked import doubt_of, ranked_tables
 from nci_frames.questions.report_question import AnyComparison
 from nci_frames.reporting.content import Content
-from nci_frames.reporting.templates import template
+from nci_frames.reporting.templates import NUMBERS, template
 from nci_frames.tables.markdown import literal, markdown_table
-from nci_frames.tables.numbers import format_count, format_grid, format_group, format_value
 
 #: Maximum numbers of columns of a ranked table, and of rows of a table instead of sentences.
 _COLUMNS, _ROWS = 6, 50
@@ -61,10 +60,7 @@ def _table(frame: pl.DataFrame) -> Markup:
 
 
 _FILTERS: dict[str, Callable[[Any], Markup]] = {
-    "grid": _trusted(format_grid),
-    "group": _trusted(format_group),
-    "value": _trusted(format_value),
-    "count": _trusted(format_count),
+    **{name: _trusted(form) for name, form in NUMBERS.items()},
     "table": _table,
     "name": _name,
 }

@@ -1,11 +1,23 @@
 """Templates of the pages, and other files of this folder."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
 
 import jinja2
+
+from nci_frames.tables import numbers
+
+#: Filters of all pages for numbers.
+NUMBERS: Mapping[str, Callable[[Any], str]] = {
+    "grid": numbers.format_grid,
+    "value": numbers.format_value,
+    "count": numbers.format_count,
+    "one_in": numbers.format_one_in,
+    "threshold": numbers.format_threshold,
+    "group": numbers.format_group,
+}
 
 
 def own(name: str) -> str:

@@ -14,6 +14,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
+from nci_frames.charts.parts import canvas
 from nci_frames.charts.parts.theme import NOTE, RULE, WIDTH
 from nci_frames.tables.numbers import format_grid, power_of_ten
 
@@ -111,12 +112,9 @@ class LogAxis:
         align: Any = "left" if place < 0.15 else "right" if place > 0.85 else "center"
         rows = pl.DataFrame({self.variable: [value], "label": [label]})
         base = alt.Chart(rows).encode(x=self.at(self.variable))
-        return [
-            base.mark_rule(**RULE).properties(name="rule"),
-            base.mark_text(align=align, baseline="bottom", dy=-4, **NOTE)
-            .encode(y=alt.YValue(0), text=alt.Text("label:N"))
-            .properties(name="rule_label"),
-        ]
+        text = base.mark_text(align=align, baseline="bottom", dy=-4, **NOTE)
+        said = canvas.layer("rule_label", text, y=alt.YValue(0), text=alt.Text("label:N"))
+        return [canvas.layer("rule", base.mark_rule(**RULE)), said]
 
     def observed(self, prevalence: float | None) -> list[alt.Chart]:
         """Mark the prevalence of the log, on an axis of prevalence or of its odds; 0 is not marked."""

@@ -11,7 +11,7 @@ from nci_frames.base.messages import quantity
 from nci_frames.charts.parts import canvas, selection
 from nci_frames.charts.parts.axes import LogAxis, rate_axis
 from nci_frames.charts.parts.selection import finite
-from nci_frames.charts.parts.theme import DASHES, HEIGHT, PALETTE, WIDTH, ModelStyle
+from nci_frames.charts.parts.theme import DASHES, PALETTE, ModelStyle
 from nci_frames.tables.numbers import format_grid
 
 #: Height of a chart of two rates, in pixels.
@@ -50,16 +50,9 @@ def draw_lines(
     style = ModelStyle(rows["model"].unique(), among=models)
     told = [name for name in ("supported",) if name in rows.columns]
     heights = [value, *(name for name in ("lower", "upper") if name in numbers)]
-    drawn, note = selection.fitted(shown.select("model", *numbers, *told), x, heights, size=(WIDTH, HEIGHT))
-    lines = curves(
-        drawn,
-        axis.x(),
-        y,
-        style=style,
-        numbers=numbers,
-        dots=shown[x].n_unique() <= _COARSE,
-        reach=220,
-    )
+    drawn, note = selection.fitted(shown.select("model", *numbers, *told), x, heights)
+    dots = shown[x].n_unique() <= _COARSE
+    lines = curves(drawn, axis.x(), y, style=style, numbers=numbers, dots=dots, reach=220)
     return canvas.compose(
         [*lines, *(axis.mark(1, "β = 1") if over_beta else axis.observed(observed))],
         style=style,
