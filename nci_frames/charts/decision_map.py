@@ -150,14 +150,9 @@ def _placed(ranges: pl.DataFrame) -> pl.DataFrame:
     # lambda = 1/(odds·beta²): at fixed odds, a range of lambda is a range of log beta.
     high, low = (-(pl.col(f"lambda_{end}").log() + pl.col("odds").log()) / 2 for end in ("start", "end"))
     beyond = 20  # far outside the axis, and finite
-    return (
-        ranges.with_row_index("range")
-        .join(ends, how="cross")
-        .with_columns(
-            beta_high=high.clip(upper_bound=math.log(_BETA.high) + beyond).exp(),
-            beta_low=low.clip(math.log(_BETA.low) - beyond).exp(),
-        )
-    )
+    high, low = high.clip(upper_bound=math.log(_BETA.high) + beyond), low.clip(math.log(_BETA.low) - beyond)
+    at_ends = ranges.with_row_index("range").join(ends, how="cross")
+    return at_ends.with_columns(beta_high=high.exp(), beta_low=low.exp())
 
 
 def _verdicts(certified: pl.DataFrame) -> pl.DataFrame:

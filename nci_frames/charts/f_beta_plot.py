@@ -175,15 +175,9 @@ def _significance(rows: pl.DataFrame, axis: axes.LogAxis) -> alt.Chart:
     """Draw a mark at each beta where the best model is significantly better than all others."""
     best = pl.col("p_value").is_null() & ~pl.col("distinguishable")
     others = pl.col("distinguishable").filter(~best)
-    alone = (
-        rows.group_by("beta")
-        .agg(
-            pl.col("model").filter(best).first(),
-            others=(~others).cast(pl.Int64).sum(),
-            told=others.all().fill_null(value=False),
-        )
-        .sort("beta")
-    )
+    winner, told = pl.col("model").filter(best).first(), others.all().fill_null(value=False)
+    of_beta = rows.group_by("beta").agg(winner, others=(~others).cast(pl.Int64).sum(), told=told)
+    alone = of_beta.sort("beta")
     selection.check_rows(alone)
     return canvas.layer(
         "significance",

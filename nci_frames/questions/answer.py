@@ -268,11 +268,9 @@ class Asked:
     def _logs(self) -> Resampled:
         leading = self.log.rows.total["model"].unique().to_list()
         if len(leading) > MOST_RESAMPLED:
-            leading = leading_models(
-                self._ranked(self.places)
-                if self._area is None
-                else rank_models(self.log.areas((), list(self.places), self._area))
-            )
+            places, area = list(self.places), self._area
+            ranked = self._ranked(places) if area is None else rank_models(self.log.areas((), places, area))
+            leading = leading_models(ranked)
         return Resampled(self.log, leading, repeats=self.repeats)
 
     def _distinguishable(self, prevalence: Sequence[float]) -> pl.DataFrame | None:

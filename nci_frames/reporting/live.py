@@ -56,6 +56,7 @@ def live_numbers(
     told = [
         _answers(variant, etas, models, tested=place == first) for place, (_, variant) in enumerate(variants)
     ]
+    shown = report_questions() if questions is None else questions
     return looked_up(
         models,
         etas,
@@ -64,11 +65,7 @@ def live_numbers(
         answers=told,
         beta=comparison.main_beta,
         threshold=_number(comparison.threshold),
-        said={
-            each.name: each.say_at(comparison, etas)
-            for each in (report_questions() if questions is None else questions)
-            if each.say_at is not None
-        },
+        said={each.name: each.say_at(comparison, etas) for each in shown if each.say_at is not None},
         points=[None if row[0] is None else list(row) for row in points.select(_COUNTS).iter_rows()],
     )
 

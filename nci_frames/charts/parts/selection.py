@@ -89,11 +89,9 @@ def with_recall(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
     refuse_doubles(shown, *place)
     recall = pick(frame, "metric", "recall").select("model", "threshold", recall="value").unique()
     refuse_doubles(recall, "model", "threshold")
-    rows = (
-        shown.select(*place, metric, *(name for name in _TOLD if name in shown.columns))
-        .pipe(beside, recall, ["model", "threshold"])
-        .drop_nulls([metric, "recall", "prevalence"])
-    )
+    told = [name for name in _TOLD if name in shown.columns]
+    rows = beside(shown.select(*place, metric, *told), recall, ["model", "threshold"])
+    rows = rows.drop_nulls([metric, "recall", "prevalence"])
     refuse_empty(rows[metric], "point", shown, ", none with both metrics")
     return rows
 
