@@ -68,13 +68,10 @@ class Strata:
         heads = frame[first].select(keys)
         begins = group_starts(heads, keys)
         together = merged(frame["threshold"].to_numpy(), first, begins)
-        found = cls(frame, first, begins, heads[begins], together)
-        found._need_same_thresholds()
-        return found
+        return cls(frame, first, begins, heads[begins], together)
 
-    def _need_same_thresholds(self) -> None:
-        if not len(self.begins):
-            return
+    def __post_init__(self) -> None:
+        """Raise ParameterError if the strata of a group on a grid have different thresholds."""
         exact = np.logical_and.reduceat(runs_with_every_score(self.counts, self.first), self.begins)
         thresholds = np.bincount(self.together.group, minlength=len(self.begins))
         each = np.diff(self.first, append=len(self.counts)) == np.repeat(thresholds, self.sizes)
