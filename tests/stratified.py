@@ -1,12 +1,21 @@
-"""Logs whose rows were drawn by score: densely where it is high, thinly elsewhere."""
+"""Logs whose rows have weights; most were drawn by score: densely where it is high, thinly elsewhere."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy.stats import norm, truncnorm
 
 ENDS = (-np.inf, 1.0, 2.5, np.inf)
+
+
+def mixed_log(seed: int, rows: int = 600, weights: Sequence[float] = (0.5, 2.0, 30.0)) -> pl.DataFrame:
+    """Rows whose weights do not depend on the score."""
+    rng = np.random.default_rng(seed)
+    label = rng.random(rows) < 0.3
+    score, weight = rng.normal(label * 1.5, 1).round(1), rng.choice(weights, rows)
+    return pl.DataFrame({"model": "a", "label": label, "score": score, "weight": weight})
 
 
 def stratified_log(
@@ -27,3 +36,11 @@ def stratified_log(
         score, label = np.append(distance + above, below), np.arange(size) < true
         parts.append(pl.DataFrame({"model": "a", "label": label, "score": score, "weight": 1 / share}))
     return pl.concat(parts)
+
+
+def holds(rates: pl.DataFrame, distance: float) -> Any:
+    """Whether the bounds of TPR (first) and FPR hold the true rates of such scores, row by row."""
+    at = rates["threshold"].to_numpy()
+    lower, upper = (rates.select(f"tpr_{side}", f"fpr_{side}").to_numpy().T for side in ("lower", "upper"))
+    true = norm.sf([at - distance, at])
+    return (lower <= true) & (true <= upper)

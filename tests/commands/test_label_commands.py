@@ -4,11 +4,11 @@ import re
 import shlex
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 
 import nci_frames as nf
+from tests.logs import unit_log
 from tests.small_jobs import ended, read_json
 
 PAGE = Path(__file__).parents[2] / "docs" / "labelling.md"
@@ -18,14 +18,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "labelling.md"
 def logs(tmp_path, monkeypatch):
     """A log without labels, the labels that somebody would give, and an old test set."""
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    truth = rng.random(40_000) < 0.01
-    rows = pl.DataFrame({"model": "a", "score": rng.normal(3 * truth), "unit": np.arange(40_000)})
-    rows.write_parquet("traffic.parquet")
-    known = np.arange(4000) < 300
-    old = pl.DataFrame({"model": "a", "score": rng.normal(3 * known), "label": known})
-    old.write_parquet("labelled.parquet")
-    return rows.with_columns(label=truth)
+    rows = unit_log({"a": 3.0}, 40_000, share=0.01)
+    rows.select("model", "score", "unit").write_parquet("traffic.parquet")
+    unit_log({"a": 3.0}, (300, 3700), seed=1).drop("unit").write_parquet("labelled.parquet")
+    return rows
 
 
 def commands():
@@ -59,14 +55,8 @@ def test_the_commands_of_the_page(logs):
 
 def test_two_models(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(1)
-    score = rng.random(2000)
-    noise = rng.normal(0, 0.1, (2, 2000))
-    parts = [
-        pl.DataFrame({"model": name, "unit": np.arange(2000), "score": np.clip(score + mine, 0, 1)})
-        for name, mine in zip(("new", "old"), noise, strict=True)
-    ]
-    pl.concat(parts).write_parquet("log.parquet")
+    log = unit_log({"new": 0.0, "old": 0.0}, 2000, alike=0.9).drop("label")
+    log.with_columns(score=1 / (1 + (-pl.col("score")).exp())).write_parquet("log.parquet")
     told = ended(0, "plan-labels", "log.parquet", "-n", "50", "--metric", "recall", "--compare", "new,old",
                 "--threshold", "new=0.6,old=0.5", "--unit", "unit", "-o", "plan.parquet").output  # fmt: skip
     assert "both" in told

@@ -144,19 +144,8 @@ def test_the_promised_interval_is_that_of_the_labelled_rows(share, apart, metric
     assert half_width < 0.85 * by_uniform
 
 
-def two_models(rows=5000):
-    rng = np.random.default_rng(4)
-    truth = rng.random(rows) < 0.05
-    common = rng.normal(2 * truth)
-    columns = {"unit": np.arange(rows), "label": truth}
-    return pl.concat(
-        pl.DataFrame({**columns, "model": model, "score": common + rng.normal(0, 0.4, rows)})
-        for model in ("old", "new")
-    )
-
-
 def test_a_comparison_labels_the_units_on_which_the_models_differ():
-    log = two_models()
+    log = unit_log({"old": 2.0, "new": 2.0}, 5000, share=0.05, alike=0.9)
     at = {"old": 1.5, "new": 1.4}
     asked = {"budget": 300, "metric": "recall", "threshold": at, "compare": ("new", "old")}
     plan = nf.plan_labels(log.drop("label"), pilot=log, **asked)

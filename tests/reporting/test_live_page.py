@@ -14,6 +14,7 @@ from nci_frames.questions.answer_lines import answer_lines
 from nci_frames.tables.numbers import UNDEFINED, format_grid, format_one_in, format_threshold, format_value
 from tests.browsing import Visit, cells, settled
 from tests.comparisons import HOSTILE
+from tests.logs import unit_log
 
 pytestmark = pytest.mark.browser
 
@@ -24,15 +25,11 @@ BETAS = np.geomspace(0.25, 4, 9).tolist()
 @functools.cache
 def counts():
     """Five models with ties, one without positives, one that repeats another, at every score."""
-    rng = np.random.default_rng(11)
-    rows = []
-    for number, strength in enumerate((0.8, 1.2, 1.6, 2.0)):
-        label = rng.random(4_000) < 0.1
-        score = np.round(rng.normal(label * strength, 1) * 20) / 20
-        rows.append(pl.DataFrame({"model": f"model {number}", "label": label, "score": score}))
-    twin = rows[2].with_columns(model=pl.lit("twin"))
-    empty = rows[0].filter(~pl.col("label")).with_columns(model=pl.lit("without positives"))
-    return nf.count_confusion(pl.concat([*rows, twin, empty]), thresholds="exact")
+    shifts = {f"model {number}": 0.8 + 0.4 * number for number in range(4)}
+    log = unit_log(shifts, 4_000, share=0.1, digits=1, seed=11).drop("unit")
+    twin = log.filter(model="model 2").with_columns(model=pl.lit("twin"))
+    empty = log.filter(model="model 0", label=False).with_columns(model=pl.lit("without positives"))
+    return nf.count_confusion(pl.concat([log, twin, empty]), thresholds="exact")
 
 
 @pytest.fixture(scope="module")

@@ -95,12 +95,7 @@ def test_errors_are_what_the_rows_say(rows, eta, edges):
 def test_most_of_the_error_of_calibrated_scores_is_chance():
     rng = np.random.default_rng(3)
     score = rng.beta(1, 3, (200, 300))
-    log = pl.DataFrame({
-        "model": "a",
-        "day": np.repeat(np.arange(200), 300),
-        "label": (rng.random(score.shape) < score).ravel(),
-        "score": score.ravel(),
-    })  # fmt: skip
+    log = by_day(score, rng.random(score.shape) < score)
     found = (
         nf.calibration_measures(logs.exact(log), prevalence="observed")
         .group_by("measure")
@@ -160,13 +155,13 @@ def test_what_cannot_be_told_is_null_with_a_reason():
 def population(rng, rows, days, power):
     """Return logs of which the share of positives with score s is 0.9·s^power."""
     score = rng.beta(0.8, 3, (days, rows)).clip(1e-4, 1 - 1e-4)
-    label = rng.random(score.shape) < 0.9 * score**power
-    return pl.DataFrame({
-        "model": "a",
-        "day": np.repeat(np.arange(days), rows),
-        "label": label.ravel(),
-        "score": score.ravel(),
-    })  # fmt: skip
+    return by_day(score, rng.random(score.shape) < 0.9 * score**power)
+
+
+def by_day(score, label):
+    """Return a log of which each row of these tables is a day."""
+    day = np.arange(len(score)).repeat(score.shape[1])
+    return pl.DataFrame({"model": "a", "day": day, "label": label.ravel(), "score": score.ravel()})
 
 
 @pytest.mark.thorough

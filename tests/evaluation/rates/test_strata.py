@@ -9,14 +9,7 @@ from scipy.stats import norm
 
 import nci_frames as nf
 from nci_frames.evaluation.rates.intervals import wilson_bounds
-from tests.stratified import stratified_log
-
-
-def mixed_log(seed: int, rows: int = 4000) -> pl.DataFrame:
-    rng = np.random.default_rng(seed)
-    label = rng.random(rows) < 0.4
-    score, weight = (rng.normal(label, 1) * 10).round(), rng.choice([1.0, 2.0, 3.5], rows)
-    return pl.DataFrame({"model": "a", "label": label, "score": score, "weight": weight})
+from tests.stratified import holds, mixed_log, stratified_log
 
 
 def linearised(log: pl.DataFrame, threshold: float, of_class: bool) -> tuple[float, float]:
@@ -32,8 +25,8 @@ def linearised(log: pl.DataFrame, threshold: float, of_class: bool) -> tuple[flo
 @pytest.mark.thorough
 @given(seed=st.integers(0, 10**6))
 def test_with_many_rows_intervals_are_those_of_the_linearised_variance(seed: int) -> None:
-    log = mixed_log(seed)
-    rates = nf.compute_rates(nf.count_confusion(log, thresholds=[-5.0, 5.0, 10.0]), interval="wilson")
+    log = mixed_log(seed, 6000, [1.0, 2.0, 3.5])
+    rates = nf.compute_rates(nf.count_confusion(log, thresholds=[0.0, 0.5, 1.0]), interval="wilson")
     for row in rates.iter_rows(named=True):
         for name, of_class in (("tpr", True), ("fpr", False)):
             rate, variance = linearised(log, row["threshold"], of_class)
@@ -79,18 +72,13 @@ def worth(log: pl.DataFrame, threshold: float) -> float:
 
 @pytest.mark.thorough
 def test_intervals_hold_where_strata_are_made_by_score() -> None:
-    rng, repeats, at, distance = np.random.default_rng(0), 25, np.array([1.5, 2.7, 3.5]), 3.0
-    truth = {"tpr": norm.sf(at - distance), "fpr": norm.sf(at)}
-    held = dict.fromkeys(truth, np.zeros(3))
+    rng, repeats, held = np.random.default_rng(0), 25, np.zeros((2, 3))
     for _ in range(repeats):
-        log = stratified_log(rng, 50_000, 0.02, distance, [0.01, 0.1, 1.0])
-        rates = nf.compute_rates(nf.count_confusion(log, thresholds=at.tolist()), interval="wilson")
-        for name, true in truth.items():
-            inside = (rates[f"{name}_lower"].to_numpy() <= true) & (true <= rates[f"{name}_upper"].to_numpy())
-            held[name] = held[name] + inside
-    for counted in held.values():
-        # 0.93, less two standard errors of so many draws.
-        assert (counted / repeats > 0.93 - 2 * (0.93 * 0.07 / repeats) ** 0.5).all()
+        log = stratified_log(rng, 50_000, 0.02, 3.0, [0.01, 0.1, 1.0])
+        counts = nf.count_confusion(log, thresholds=[1.5, 2.7, 3.5])
+        held += holds(nf.compute_rates(counts, interval="wilson"), 3.0)
+    # 0.93, less two standard errors of so many draws.
+    assert (held / repeats > 0.93 - 2 * (0.93 * 0.07 / repeats) ** 0.5).all()
 
 
 def test_a_log_knows_a_rate_no_better_than_all_rows_of_its_traffic():

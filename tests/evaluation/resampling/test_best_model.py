@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import nci_frames as nf
-from tests.logs import counts_at
+from tests.logs import counts_at, unit_log
 
 
 def points(**tp: int) -> pl.DataFrame:
@@ -31,13 +31,9 @@ def test_two_binomials():
 
 @pytest.mark.thorough
 def test_pairing_by_units_tells_more_than_rows_apart():
-    """The second model is the first with a little noise: on the same units the difference is plain."""
-    rng = np.random.default_rng(0)
-    label = rng.random(4000) < 0.3
-    score = rng.normal(label * 1.5, 1)
-    worse = score + rng.normal(0, 0.35, 4000)
-    log = pl.DataFrame({"unit": np.arange(4000), "label": label, "good": score, "noisy": worse})
-    scan = nf.scan_predictions(log, scores={m: m for m in ("good", "noisy")}, unit="unit")
+    """The second model is little worse than the first: on the same units the difference is plain."""
+    log = unit_log({"good": 1.5, "noisy": 1.4}, 4000, alike=0.9)
+    scan = nf.scan_predictions(log, unit="unit")
     counts = nf.count_confusion(nf.unit_buckets(scan), thresholds=np.linspace(-3, 5, 200).tolist())
     pooled, threshold = nf.pool_counts(counts, over="bucket"), counts["threshold"].unique().sort()[120]
     for metric, at in (("roc_auc", None), ("pr_auc", None), ("f_beta", threshold)):

@@ -362,14 +362,10 @@ def test_models_are_not_compared_by_one_large_unit():
 
 def _few_units_of_positives(units: int) -> pl.DataFrame:
     """Two models; 120 positives of few users, 2,880 negatives of 288 others."""
-    rng = np.random.default_rng(units)
-    label = np.arange(3000) < 120
-    unit = np.where(label, np.arange(3000) % units, units + np.arange(3000) % 288)
-    parts = [
-        pl.DataFrame({"model": model, "unit": unit, "label": label, "score": rng.normal(shift * label)})
-        for model, shift in (("a", 2.0), ("b", 1.0))
-    ]
-    return nf.count_confusion(nf.unit_buckets(pl.concat(parts)), thresholds=[-1.0, 0.0, 1.0, 2.0])
+    row = pl.col("unit")
+    unit = pl.when("label").then(row % units).otherwise(units + row % 288)
+    log = unit_log({"a": 2.0, "b": 1.0}, (120, 2880), seed=units).with_columns(unit=unit)
+    return nf.count_confusion(nf.unit_buckets(log), thresholds=[-1.0, 0.0, 1.0, 2.0])
 
 
 @pytest.mark.thorough
