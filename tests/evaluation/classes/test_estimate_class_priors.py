@@ -17,6 +17,19 @@ def unlabelled(rows, model="m"):
     return pl.DataFrame({"model": model, "decision": range(len(rows)), "rows": [int(n) for n in rows]})
 
 
+def mix_of(*logs, **options):
+    """The mix by the rows of a reference and of traffic of models a, b, ..."""
+    references, traffic = zip(*logs, strict=True)
+    labels = pl.concat(map(labelled, references, "abcde"))
+    decisions = pl.concat(map(unlabelled, traffic, "abcde"))
+    return nf.estimate_class_priors(labels, decisions, **options)
+
+
+def held(found, truth):
+    """Whether bounds hold what is true, row by row."""
+    return ((found["lower"] <= truth + 1e-9) & (found["upper"] >= truth - 1e-9)).to_numpy()
+
+
 def drawn(rng, sizes=(300, 300, 300), size=2000, field=FIELD, rates=RATES):
     return drawn_rows(rng, sizes, rates), rng.multinomial(size, field @ rates)
 
@@ -24,7 +37,7 @@ def drawn(rng, sizes=(300, 300, 300), size=2000, field=FIELD, rates=RATES):
 def test_the_mix_solves_the_equations_where_it_is_within_the_simplex():
     reference, traffic = drawn(np.random.default_rng(0))
     rates = reference / reference.sum(axis=1, keepdims=True)
-    found = nf.estimate_class_priors(labelled(reference), unlabelled(traffic))
+    found = mix_of((reference, traffic))
     assert found["prior"].to_list() == pytest.approx(
         np.linalg.solve(rates.T, traffic / traffic.sum()), abs=1e-7
     )
@@ -58,7 +71,7 @@ def test_the_mix_is_the_likeliest_where_it_ends_at_a_border():
         likelihood, np.zeros(12) + 0.1, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 1e-15}
     )
     mix = np.exp(best.x[:3]) / np.exp(best.x[:3]).sum()
-    found = nf.estimate_class_priors(labelled(reference), unlabelled(traffic), level=0.999)
+    found = mix_of((reference, traffic), level=0.999)
     assert found["prior"].to_list() == pytest.approx(mix, abs=1e-4)
     assert found["prior"].min() < 1e-6
 
@@ -68,23 +81,12 @@ def test_models_that_decide_alike_tell_nothing_twice():
     """Bounds of five copies of a model are those of one; of independent errors they hold as well."""
     rng = np.random.default_rng(4)
     reference, traffic = drawn(rng)
-    one = nf.estimate_class_priors(labelled(reference), unlabelled(traffic))
-    several = nf.estimate_class_priors(
-        pl.concat([labelled(reference, name) for name in "abcde"]),
-        pl.concat([unlabelled(traffic, name) for name in "abcde"]),
-    )
+    one, several = mix_of((reference, traffic)), mix_of(*[(reference, traffic)] * 5)
     for column in ("prior", "lower", "upper"):
         assert several[column].to_list() == pytest.approx(one[column].to_list(), abs=1e-6)
-    held = []
-    for _ in range(100):
-        found = [drawn(rng, (150, 100, 60), 500) for _ in range(3)]
-        both = nf.estimate_class_priors(
-            pl.concat([labelled(each[0], name) for each, name in zip(found, "abc", strict=True)]),
-            pl.concat([unlabelled(each[1], name) for each, name in zip(found, "abc", strict=True)]),
-        )
-        assert both["supported"].all()
-        held.append(both["lower"].le(FIELD).to_numpy() & both["upper"].ge(FIELD).to_numpy())
-    assert np.mean(held, axis=0).min() > 0.94
+    found = [mix_of(*(drawn(rng, (150, 100, 60), 500) for _ in range(3))) for _ in range(100)]
+    assert all(mix["supported"].all() for mix in found)
+    assert np.mean([held(mix, FIELD) for mix in found], axis=0).min() > 0.94
 
 
 #: How often each class gets each of nine decisions: a class, with one of three bins of its score.
@@ -109,17 +111,12 @@ def without_bins(rows):
     ids=["inside", "border", "scores"],
 )
 def test_bounds_hold_the_mix(field, rates, sizes):
-    rng, held, logs = np.random.default_rng(3), [], 40 if rates is RATES else 100
-    for _ in range(logs):
-        reference, traffic = drawn(rng, sizes, 500, field, rates)
-        found = nf.estimate_class_priors(labelled(reference), unlabelled(traffic))
-        if found["supported"].all():
-            held.append(
-                (found["lower"].to_numpy() <= field + 1e-9) & (field - 1e-9 <= found["upper"].to_numpy())
-            )
-    assert len(held) >= (0.9 if rates is RATES else 0.88) * logs
+    rng, logs = np.random.default_rng(3), 40 if rates is RATES else 100
+    found = [mix_of(drawn(rng, sizes, 500, field, rates)) for _ in range(logs)]
+    told = [held(mix, field) for mix in found if mix["supported"].all()]
+    assert len(told) >= (0.9 if rates is RATES else 0.88) * logs
     # 0.95, less three standard errors of 40 logs; of 100, two.
-    assert np.mean(held, axis=0).min() > (0.95 - 3 * 0.034 if rates is RATES else 0.9)
+    assert np.mean(told, axis=0).min() > (0.95 - 3 * 0.034 if rates is RATES else 0.9)
 
 
 def test_bins_of_scores_are_taken_as_decisions_are():
@@ -130,11 +127,11 @@ def test_bins_of_scores_are_taken_as_decisions_are():
     for _ in range(2000):
         joint = mix[:, None] * IN_BINS
         mix = (joint / joint.sum(axis=0) * traffic).sum(axis=1) / traffic.sum()
-    found = nf.estimate_class_priors(labelled(IN_BINS * 1e9), unlabelled(traffic))
+    found = mix_of((IN_BINS * 1e9, traffic))
     assert found["prior"].to_list() == pytest.approx(mix, abs=1e-6)
     reference, traffic = drawn(rng, size=1000, rates=IN_BINS)
-    finer = nf.estimate_class_priors(labelled(reference), unlabelled(traffic))
-    coarse = nf.estimate_class_priors(labelled(without_bins(reference)), unlabelled(without_bins(traffic)))
+    finer = mix_of((reference, traffic))
+    coarse = mix_of((without_bins(reference), without_bins(traffic)))
     widths = [(table["upper"] - table["lower"]).to_numpy() for table in (finer, coarse)]
     assert (widths[0] < widths[1]).all()
 
@@ -144,16 +141,16 @@ def test_scores_show_a_new_class_that_decisions_hide():
     reference, _ = drawn(np.random.default_rng(10), rates=IN_BINS)
     new = np.array([5, 0, 0, 45, 0, 0, 50, 0, 0]) / 100
     traffic = 600 * (FIELD @ IN_BINS) + 400 * new
-    refused = nf.estimate_class_priors(labelled(reference), unlabelled(traffic))
+    refused = mix_of((reference, traffic))
     assert refused["fit_p_value"].max() < 1e-6
     assert not refused["supported"].any()
-    hidden = nf.estimate_class_priors(labelled(without_bins(reference)), unlabelled(without_bins(traffic)))
+    hidden = mix_of((without_bins(reference), without_bins(traffic)))
     assert hidden["supported"].all()
 
 
 def test_what_no_mix_explains_is_refused():
     reference, _ = drawn(np.random.default_rng(5))
-    found = nf.estimate_class_priors(labelled(reference), unlabelled([1500, 10, 10]))
+    found = mix_of((reference, [1500, 10, 10]))
     assert found["prior"].null_count() == 3
     assert found["fit_p_value"].max() < 1e-6
     assert found["reason"].unique().to_list() == [
@@ -161,9 +158,8 @@ def test_what_no_mix_explains_is_refused():
         "some class is decided otherwise there, or is a new one"
     ]
     # Another model of the same reference contradicts the first one.
-    both = pl.concat([labelled(reference, "a"), labelled(reference, "b")])
-    traffic = pl.concat([unlabelled(FIELD @ RATES * 900, "a"), unlabelled(FIELD[::-1] @ RATES * 900, "b")])
-    assert not nf.estimate_class_priors(both, traffic)["supported"].any()
+    contradicted = mix_of((reference, FIELD @ RATES * 900), (reference, FIELD[::-1] @ RATES * 900))
+    assert not contradicted["supported"].any()
 
 
 def test_abstaining_is_a_decision_like_others():
@@ -194,15 +190,11 @@ def test_keys_of_the_traffic_are_kept_and_those_of_the_reference_pooled():
 
 def test_too_little_is_told():
     reference, traffic = drawn(np.random.default_rng(7))
-    few = nf.estimate_class_priors(labelled([[9, 0, 0], *reference[1:]]), unlabelled(traffic))
+    few = mix_of(([[9, 0, 0], *reference[1:]], traffic))
     assert few["reason"][0] == "fewer than 10 rows of a class in the reference"
-    alike = nf.estimate_class_priors(
-        labelled([reference[0], reference[0], reference[2]]), unlabelled(traffic)
-    )
+    alike = mix_of(([reference[0], reference[0], reference[2]], traffic))
     assert alike["reason"][0] == "the decisions do not separate the classes of the reference"
-    assert nf.estimate_class_priors(labelled(reference), unlabelled([1, 2, 3]))["reason"][0].startswith(
-        "fewer"
-    )
+    assert mix_of((reference, [1, 2, 3]))["reason"][0].startswith("fewer")
 
 
 @pytest.mark.long
@@ -212,15 +204,15 @@ def test_bounds_at_an_estimated_mix_hold_the_truth_and_those_of_a_known_one_do_n
     truth = nf.project_classes(
         labelled((RATES * 1e6).round()), priors=dict(enumerate(FIELD)), metrics=metrics
     )["value"]
-    held = {"estimated": [], "known": []}
+    told = {"estimated": [], "known": []}
     for _ in range(40):
         reference, traffic = drawn(rng, size=500)
-        found = nf.estimate_class_priors(labelled(reference), unlabelled(traffic))
+        found = mix_of((reference, traffic))
         for name, priors in (("estimated", found), ("known", found.select("class", "prior"))):
             table = nf.project_classes(labelled(reference), priors=priors, metrics=metrics, interval="delta")
-            held[name].append(((table["lower"] <= truth) & (truth <= table["upper"])).to_numpy())
-    assert np.mean(held["estimated"], axis=0).min() > 0.95 - 3 * 0.034
-    assert np.mean(held["known"], axis=0).min() < 0.75
+            told[name].append(held(table, truth))
+    assert np.mean(told["estimated"], axis=0).min() > 0.95 - 3 * 0.034
+    assert np.mean(told["known"], axis=0).min() < 0.75
 
 
 def bounds_at(priors, metric="accuracy", rows=10**9):
