@@ -14,6 +14,7 @@ from nci_frames.commands.cli import main
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.run import run_job
+from tests.logs import random_log
 
 SMALL = """
 version = 1
@@ -74,6 +75,11 @@ def write_log(path: Path, log: pl.DataFrame) -> Path:
     """Write a log, and the folders that it stands in."""
     log.write_parquet(path, mkdir=True)
     return path
+
+
+def write_logs(folder: Path, files: int, rows: int = 40) -> list[Path]:
+    """Write logs by chance, each another."""
+    return [write_log(folder / f"{n:03}.parquet", random_log(rows, n)) for n in range(files)]
 
 
 def small_job(folder: Path, extra: str = "", text: str = SMALL) -> Path:

@@ -15,14 +15,10 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.jobs.ledger.settings import CountingSettings
 from tests.logs import random_log, small_logs
-from tests.small_jobs import write_log
+from tests.small_jobs import write_log, write_logs
 
 GRID = [-1.0, 0.1, 0.3, 0.5, 0.7, float("inf")]
 COLUMNS = {"fold": "fold", "segments": "country"}
-
-
-def write(folder: Path, name: str, log: pl.DataFrame) -> Path:
-    return write_log(folder / name, log)
 
 
 @pytest.fixture
@@ -47,7 +43,7 @@ def test_counts_are_bit_for_bit_those_of_a_recount(tmp_path_factory, thresholds,
     for place, log in enumerate(logs):
         # A column of its own makes every content another.
         rows = log.with_columns(pl.col("score").cast(dtype), serial=pl.lit(place))
-        paths.append(write(folder, f"{place}.parquet", rows))
+        paths.append(write_log(folder / f"{place}.parquet", rows))
         ledger.append(paths[-1], thresholds=thresholds, **columns)
     expected = recount(paths, thresholds, **columns)
     assert_frame_equal(ledger.read(), expected, check_exact=True)
@@ -61,7 +57,7 @@ def test_counts_are_bit_for_bit_those_of_a_recount(tmp_path_factory, thresholds,
 
 
 def test_a_file_of_n_rows_takes_at_most_n_increments(ledger, tmp_path):
-    path = write(tmp_path, "a.parquet", random_log(50))
+    path = write_log(tmp_path / "a.parquet", random_log(50))
     ledger.append(path, thresholds=np.linspace(-5, 5, 1001), **COLUMNS)
     table = pl.scan_delta(ledger.uri).filter(pl.col("ledger_part") == "counts").collect()
     assert 0 < len(table) <= 50
@@ -69,8 +65,8 @@ def test_a_file_of_n_rows_takes_at_most_n_increments(ledger, tmp_path):
 
 
 def test_files_that_are_skipped_are_named(ledger, tmp_path):
-    write(tmp_path, "logs/a.parquet", random_log(100))
-    skipped = write(tmp_path, "logs/_b.parquet", random_log(50, seed=1))
+    write_log(tmp_path / "logs/a.parquet", random_log(100))
+    skipped = write_log(tmp_path / "logs/_b.parquet", random_log(50, seed=1))
     with pytest.warns(nf.SkippedFilesWarning) as caught:
         assert len(ledger.append(tmp_path / "logs")) == 1
     assert [(Path(warning.filename).name, str(warning.message)) for warning in caught] == [
@@ -81,7 +77,7 @@ def test_files_that_are_skipped_are_named(ledger, tmp_path):
 
 def test_equal_content_under_other_keys_of_the_path_is_another_source(ledger, tmp_path):
     log = random_log(60).drop("country")
-    paths = [write(tmp_path, f"logs/country={country}/a.parquet", log) for country in ("at", "de")]
+    paths = [write_log(tmp_path / f"logs/country={country}/a.parquet", log) for country in ("at", "de")]
     found = ledger.append(tmp_path / "logs", segments="country")
     assert found["event"].to_list() == ["counted", "counted"]
     assert found["source"].n_unique() == 2
@@ -90,11 +86,11 @@ def test_equal_content_under_other_keys_of_the_path_is_another_source(ledger, tm
 
 @pytest.mark.parametrize("ledger", ["", pytest.param("file://", marks=pytest.mark.thorough)], indirect=True)
 def test_changed_content_is_reported_kept_or_recounted(ledger, tmp_path):
-    path = write(tmp_path, "a.parquet", random_log(100, seed=1))
-    other = write(tmp_path, "b.parquet", random_log(100, seed=2))
+    path = write_log(tmp_path / "a.parquet", random_log(100, seed=1))
+    other = write_log(tmp_path / "b.parquet", random_log(100, seed=2))
     ledger.append([path, other], run="monday")
     old = ledger.read()
-    write(tmp_path, "a.parquet", random_log(120, seed=3))
+    write_log(tmp_path / "a.parquet", random_log(120, seed=3))
     with pytest.raises(nf.SourceError, match=r"(?s)another\s+content.*a\.parquet") as error:
         ledger.append([path, other])
     assert error.value.exit_code == 3
@@ -110,7 +106,7 @@ def test_changed_content_is_reported_kept_or_recounted(ledger, tmp_path):
     with pytest.raises(nf.LedgerError, match="do not add up"):
         ledger.read(as_of="monday")
     # The older content comes back: it is counted again, in place of the newer.
-    write(tmp_path, "a.parquet", random_log(100, seed=1))
+    write_log(tmp_path / "a.parquet", random_log(100, seed=1))
     ledger.append(path, on_changed="recount")
     assert_frame_equal(ledger.read(), old)
     assert ledger.verify().is_empty()
@@ -118,7 +114,7 @@ def test_changed_content_is_reported_kept_or_recounted(ledger, tmp_path):
 
 @pytest.mark.parametrize("sources", [1, 2])
 def test_what_is_compact_already_stays(ledger, tmp_path, sources):
-    paths = [write(tmp_path, f"{number}.parquet", random_log(40, seed=number)) for number in range(sources)]
+    paths = write_logs(tmp_path, sources)
     first = ledger.append(paths)["source"][0]
     ledger.retire(first)
     assert ledger.compact() > 0
@@ -139,14 +135,14 @@ def test_rotated_logs_are_each_counted_once(ledger, tmp_path, on_changed):
     """Each night ``log`` becomes ``log.1``: what was counted moved, and what has its place is new."""
     nights = [random_log(40, seed=seed) for seed in range(3)]
     for night in range(3):
-        paths = [write(tmp_path / "logs", f"{night - n}.parquet", nights[n]) for n in range(night + 1)]
+        paths = [write_log(tmp_path / f"logs/{night - n}.parquet", nights[n]) for n in range(night + 1)]
         appended = ledger.append(tmp_path / "logs", thresholds=GRID, on_changed=on_changed)
         assert sorted(appended["event"]) == ["counted", *["known"] * night]
         assert_frame_equal(ledger.read(), recount(paths, GRID), check_exact=True)
 
 
 def test_a_file_that_becomes_the_copy_of_another_is_changed(ledger, tmp_path):
-    paths = [write(tmp_path, f"{n}.parquet", random_log(40, seed=n)) for n in range(2)]
+    paths = write_logs(tmp_path, 2)
     ledger.append(paths, thresholds=GRID)
     old = ledger.read()
     shutil.copy(paths[0], paths[1])
@@ -164,7 +160,7 @@ def test_a_file_that_becomes_the_copy_of_another_is_changed(ledger, tmp_path):
 
 @pytest.mark.thorough
 def test_retired_sources_count_no_longer_and_rebuild_equals_recount(ledger, tmp_path):
-    paths = [write(tmp_path, f"{n}.parquet", random_log(80, seed=n)) for n in range(3)]
+    paths = write_logs(tmp_path, 3, 80)
     ledger.append(paths, thresholds=GRID)
     second = ledger.sources()["source"][1]
     for wrong in ("", "nothing"):
@@ -175,7 +171,7 @@ def test_retired_sources_count_no_longer_and_rebuild_equals_recount(ledger, tmp_
     assert ledger.sources()["active"].to_list() == [True, False, True]
     assert_frame_equal(ledger.read(), recount([paths[0], paths[2]], GRID), check_exact=True)
     ledger.append(paths[1], thresholds=GRID)
-    write(tmp_path, "0.parquet", random_log(90, seed=9))
+    write_log(paths[0], random_log(90, seed=9))
     rebuilt = ledger.rebuild(run="rebuild")
     assert rebuilt["event"].to_list() == ["recounted"] * 3
     assert_frame_equal(ledger.read(), recount(paths, GRID), check_exact=True)
@@ -208,11 +204,9 @@ def test_csv_logs_are_counted_as_a_recount_does(ledger, tmp_path):
 def test_files_are_gathered_once_they_are_many(ledger, tmp_path, monkeypatch):
     """Every version, also of sources that count no longer, is read as before."""
     monkeypatch.setattr("nci_frames.jobs.ledger.tidying.MANY_FILES", 4)
-    states = {}
-    paths = []
-    for n in range(11):
-        paths.append(write(tmp_path, f"{n}.parquet", random_log(40, seed=n)))
-        ledger.append(paths[-1], run=f"run-{n}")
+    states, paths = {}, write_logs(tmp_path, 11)
+    for n, path in enumerate(paths):
+        ledger.append(path, run=f"run-{n}")
         states[f"run-{n}"] = ledger.read()
         if n == 5:
             ledger.retire(ledger.sources()["source"][2])
@@ -230,7 +224,7 @@ def test_files_are_gathered_once_they_are_many(ledger, tmp_path, monkeypatch):
 @pytest.mark.thorough
 def test_the_ledger_by_window_run_and_version(ledger, tmp_path):
     nights = [datetime(2026, 3, day, tzinfo=UTC) for day in range(1, 5)]
-    paths = [write(tmp_path, f"{n}.parquet", random_log(40, seed=n)) for n in range(3)]
+    paths = write_logs(tmp_path, 3)
     versions = []
     for n, path in enumerate(paths):
         ledger.append(path, window=(nights[n], nights[n + 1]), run=f"run-{n}")
@@ -252,7 +246,7 @@ def test_the_ledger_by_window_run_and_version(ledger, tmp_path):
 
 @pytest.mark.thorough
 def test_other_settings_are_a_generation_beside(ledger, tmp_path):
-    path = write(tmp_path, "a.parquet", random_log(100))
+    path = write_log(tmp_path / "a.parquet", random_log(100))
     ledger.append(path, thresholds=GRID)
     ledger.append(path, thresholds=GRID, **COLUMNS)
     generations = ledger.generations()["generation"].to_list()
@@ -280,7 +274,7 @@ def test_other_settings_are_a_generation_beside(ledger, tmp_path):
 def test_keys_keep_values_and_types(ledger, tmp_path, values):
     log = pl.DataFrame({"model": "a", "label": [0, 1] * 2, "score": [0.1, 0.9, 0.2, 0.8]})
     log = log.with_columns(pl.concat([values, values]).alias("a key"))
-    path = write(tmp_path, "a.parquet", log)
+    path = write_log(tmp_path / "a.parquet", log)
     ledger.append(path, segments="a key")
     assert_frame_equal(ledger.read(), recount([path], "exact", segments="a key"), check_exact=True)
 
@@ -289,7 +283,7 @@ def test_keys_keep_values_and_types(ledger, tmp_path, values):
 def test_dropped_rows_are_a_number_and_no_warning(ledger, tmp_path, thresholds):
     """Warnings are errors here."""
     log = random_log(60, seed=1)
-    path = write(tmp_path, "a.parquet", log.with_columns(label=pl.col("label").shift(2)))
+    path = write_log(tmp_path / "a.parquet", log.with_columns(label=pl.col("label").shift(2)))
     appended = ledger.append(path, thresholds=thresholds, on_invalid="drop")
     assert appended.select("event", "rows", "counted", "dropped").row(0) == ("counted", 60, 58, 2)
     lowest = ledger.read().filter(pl.col("threshold") == pl.col("threshold").min().over("model"))
@@ -297,9 +291,9 @@ def test_dropped_rows_are_a_number_and_no_warning(ledger, tmp_path, thresholds):
 
 
 def test_types_that_differ_between_files_are_refused(ledger, tmp_path):
-    ledger.append(write(tmp_path, "a.parquet", random_log(50)))
+    ledger.append(write_log(tmp_path / "a.parquet", random_log(50)))
     with pytest.raises(nf.SchemaError, match="score"):
-        ledger.append(write(tmp_path, "b.parquet", random_log(50, dtype="float32")))
+        ledger.append(write_log(tmp_path / "b.parquet", random_log(50, dtype="float32")))
     assert ledger.sources().height == 1
 
 
@@ -307,16 +301,14 @@ def test_types_that_differ_between_files_are_refused(ledger, tmp_path):
 def test_too_many_groups_are_refused_before_memory_runs_out(ledger, tmp_path):
     rows = 1_000_000
     log = pl.DataFrame({"model": "a", "label": True, "score": 0.5, "session": pl.int_range(rows, eager=True)})
-    path = write(tmp_path, "a.parquet", log)
+    path = write_log(tmp_path / "a.parquet", log)
     with pytest.raises(nf.ParameterError, match=r"'session' has 1,000,000 values"):
         ledger.append(path, thresholds=nf.uniform_thresholds(101), segments="session")
 
 
 def test_sums_that_int64_cannot_hold_are_refused(ledger, tmp_path, monkeypatch):
     # No file has so many rows: a lower limit stands for them.
-    for seed in range(2):
-        random_log(60, seed).write_parquet(tmp_path / f"{seed}.parquet")
-        ledger.append(tmp_path / f"{seed}.parquet", thresholds=[0.5])
+    ledger.append(write_logs(tmp_path, 2, 60), thresholds=[0.5])
     most = ledger.read(by=[])["fn"].max()
     monkeypatch.setattr("nci_frames.counts.sums.MOST_ROWS", most - 1)
     with pytest.raises(nf.SchemaError, match="sum of column 'positives'"):
@@ -332,7 +324,7 @@ def unit_log(night: int, units: int = 150) -> pl.DataFrame:
 @pytest.mark.thorough
 @pytest.mark.parametrize("thresholds", ["exact", GRID])
 def test_counts_by_buckets_are_those_of_a_direct_count(ledger, tmp_path, thresholds):
-    paths = [write(tmp_path, f"{night}.parquet", unit_log(night)) for night in range(3)]
+    paths = [write_log(tmp_path / f"{night}.parquet", unit_log(night)) for night in range(3)]
     columns = {"segments": "country", "unit": "user"}
     for path in paths:
         ledger.append(path, thresholds=thresholds, buckets=30, **columns)
@@ -361,7 +353,7 @@ def test_the_rows_of_each_weight_are_kept_whatever_the_order_of_the_files(
 ):
     log, columns = weighted_log(), {"segments": "country", "weight": "w"}
     for place in order:
-        path = write(tmp_path, f"{place}.parquet", log[200 * place :][:200])
+        path = write_log(tmp_path / f"{place}.parquet", log[200 * place :][:200])
         ledger.append(path, thresholds=thresholds, **columns)
     whole = nf.count_confusion(nf.scan_predictions(log, **columns), thresholds=thresholds)
     assert_frame_equal(ledger.read(), whole)
@@ -372,7 +364,7 @@ def test_the_rows_of_each_weight_are_kept_whatever_the_order_of_the_files(
 def test_logs_without_labels_are_counted_by_their_scores(ledger, tmp_path, columns):
     log, how = weighted_log().drop("label"), {"segments": "country", "label": None, **columns}
     for place in range(2):
-        path = write(tmp_path, f"{place}.parquet", log[300 * place :][:300])
+        path = write_log(tmp_path / f"{place}.parquet", log[300 * place :][:300])
         assert ledger.append(path, thresholds=GRID, **how)["counted"].to_list() == [300]
     scan = nf.scan_predictions(log, **how)
     # Of a ledger without other logs they are the default.
@@ -382,7 +374,7 @@ def test_logs_without_labels_are_counted_by_their_scores(ledger, tmp_path, colum
 
 @pytest.mark.thorough
 def test_units_and_buckets_are_settings(ledger, tmp_path):
-    path = write(tmp_path, "a.parquet", unit_log(1))
+    path = write_log(tmp_path / "a.parquet", unit_log(1))
     for options in ({}, {"unit": "user"}, {"unit": "user", "buckets": 256}, {"unit": "user", "buckets": 64}):
         ledger.append(path, thresholds=GRID, **options)
     assert len(ledger.generations()) == 3

@@ -14,20 +14,12 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.jobs.ledger import counting
 from tests.logs import random_log
-from tests.small_jobs import SMALL, ended, small_job
+from tests.small_jobs import SMALL, ended, small_job, write_logs
 
 ROOT = Path(__file__).parents[3]
 GRID = [0.0, 0.5]
 #: What is wrong with files among many good ones.
 BAD = ("truncated", "empty", "text", "without", "invalid", "unreadable", "vanishing", "growing")
-
-
-def write_logs(folder: Path, files: int, rows: int = 60) -> list[Path]:
-    folder.mkdir()
-    paths = [folder / f"{n:03}.parquet" for n in range(files)]
-    for seed, path in enumerate(paths):
-        random_log(rows, seed).write_parquet(path)
-    return paths
 
 
 def flip(path: Path, chance: random.Random) -> None:
