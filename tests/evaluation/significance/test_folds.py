@@ -35,6 +35,11 @@ def f_values(counts: pl.DataFrame, beta: float) -> dict[str, np.ndarray]:
     return {m[0]: part["value"].to_numpy() for m, part in ordered.partition_by("model", as_dict=True).items()}
 
 
+def p_value(rates: pl.DataFrame, **options: Any) -> float:
+    """That of the one model which is compared with the best."""
+    return float(nf.compare_folds(rates, **options)["p_value"].drop_nulls().item())
+
+
 def test_the_paired_test_is_that_of_scipy():
     counts = fold_counts()
     for beta in (0.5, 2.0):
@@ -64,10 +69,10 @@ def test_the_corrected_test_by_hand():
     d = a - b
     t = d.mean() / np.sqrt((1 / 10 + 1 / 9) * d.var(ddof=1))
     assert table["p_value"].drop_nulls().item() == pytest.approx(2 * stats.t.sf(abs(t), 9))
-    plain = nf.compare_folds(nf.compute_rates(counts), test="paired_t")["p_value"].drop_nulls().item()
+    plain = p_value(nf.compute_rates(counts), test="paired_t")
     assert table["p_value"].drop_nulls().item() > plain
     # The second of two repeats has the rows of the first, so that five folds are all there are.
-    twice = nf.compare_folds(nf.compute_rates(counts), test_train_ratio=1 / 4)["p_value"].drop_nulls().item()
+    twice = p_value(nf.compute_rates(counts), test_train_ratio=1 / 4)
     t = d.mean() / np.sqrt((1 / 5 + 1 / 4) * d.var(ddof=1))
     assert twice == pytest.approx(2 * stats.t.sf(abs(t), 4))
 
@@ -75,19 +80,15 @@ def test_the_corrected_test_by_hand():
 @pytest.mark.thorough
 def test_the_ratio_of_the_corrected_test_follows_from_the_keys():
     rates = nf.compute_rates(fold_counts(models=2))
-    by_ratio = {
-        k: nf.compare_folds(rates, test_train_ratio=1 / (k - 1))["p_value"].drop_nulls().item()
-        for k in (3, 4, 5, 10)
-    }
+    by_ratio = {k: p_value(rates, test_train_ratio=1 / (k - 1)) for k in (3, 4, 5, 10)}
     # One key of ten values may be five folds, twice.
-    assert nf.compare_folds(rates)["p_value"].drop_nulls().item() == by_ratio[5] > by_ratio[10]
+    assert p_value(rates) == by_ratio[5] > by_ratio[10]
     number = pl.col("fold").cast(pl.Int64)
     twice = rates.with_columns(repeat=number // 5, fold=number % 5)
-    found = nf.compare_folds(twice, over=["repeat", "fold"])["p_value"].drop_nulls().item()
+    found = p_value(twice, over=["repeat", "fold"])
     assert found == pytest.approx(by_ratio[5], rel=1e-12)
-    three = nf.compare_folds(rates.filter(number < 3))["p_value"].drop_nulls().item()
-    wanted = nf.compare_folds(rates.filter(number < 3), test_train_ratio=1 / 2)["p_value"].drop_nulls().item()
-    assert three == wanted
+    three = rates.filter(number < 3)
+    assert p_value(three) == p_value(three, test_train_ratio=1 / 2)
 
 
 def test_equal_differences_have_no_spread_and_no_test():
