@@ -45,6 +45,12 @@ class ClassLog:
         return rates_of(self.total)
 
     @cached_property
+    def traffic(self) -> Floats:
+        """Rows of the traffic that each stratum stands for, if the lightest ones are all that there were."""
+        some = self.weights[self.weights > 0]
+        return np.asarray(self.rows.sum(axis=(1, 2)) * self.weights / min(some, default=1.0))
+
+    @cached_property
     def independent(self) -> Floats:
         """Effective number of rows, or of buckets, of each class (Kish)."""
         of_class = self.rows.sum(axis=2)

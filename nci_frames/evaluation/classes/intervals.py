@@ -54,14 +54,18 @@ def stratum_sums(log: ClassLog, influence: Floats) -> Floats:
 
 
 def _variance(log: ClassLog, influence: Floats) -> Floats:
-    """Return the variance of the metric for a fixed number of rows in each stratum, or of buckets."""
+    """Return the variance of the metric, of buckets or strata.
+
+    The rows of a stratum have a fixed number, but how many rows of the traffic they stand for is chance.
+    """
     sums = stratum_sums(log, influence)
     if log.in_buckets:
         buckets = sums.shape[-1]
         return np.asarray(sums.var(axis=-1) * buckets * buckets / (buckets - 1))
     squares = np.einsum("mocd,scd->mos", influence**2, log.rows, optimize=True) * log.weights**2
     rows = np.maximum(log.rows.sum(axis=(1, 2)), 1)
-    return np.asarray((squares - sums**2 / rows).sum(axis=-1))
+    fixed = 1 / rows - 1 / np.maximum(log.traffic, rows)
+    return np.asarray((squares - sums**2 * fixed).sum(axis=-1))
 
 
 def bounds_at(
@@ -149,8 +153,8 @@ def _on_logit(value: Floats, half: Floats, low: float, high: float) -> tuple[Flo
 def resampled(log: ClassLog, draws: Resampling) -> Floats:
     """Return the rates of resampled logs, of shape (repeats, names, names).
 
-    Rows are drawn within each class, or with several weights within each weight. Buckets are drawn whole, and
-    are the same for every model.
+    Rows are drawn within each class, or with several weights within each weight, which stands for as many
+    rows of the traffic as in another log. Buckets are drawn whole, and are the same for every model.
     """
     repeats, size = draws.repeats, log.rows.shape[-1]
     name = {key: value for key, value in log.group.items() if not (log.in_buckets and key == "model")}
@@ -158,8 +162,11 @@ def resampled(log: ClassLog, draws: Resampling) -> Floats:
         times = times_drawn(draws.seed, name, len(log.rows), repeats)
         return rates_of((times @ log.rows.reshape(len(log.rows), -1)).reshape(repeats, size, size))
     rng, total = stream(draws.seed, name), np.zeros((repeats, size, size))
-    for weight, stratum in zip(log.weights, log.rows.astype(np.int64), strict=True):
-        parts = stratum.reshape(1, -1) if len(log.rows) > 1 else stratum
+    for weight, stratum, traffic in zip(log.weights, log.rows.astype(np.int64), log.traffic, strict=True):
+        several = len(log.rows) > 1
+        parts = stratum.reshape(1, -1) if several else stratum
         drawn = np.stack([draw_with_replacement(rng, part, repeats) for part in parts], axis=1)
+        if several and traffic > 0:
+            drawn = drawn * rng.gamma(traffic, size=(repeats, 1, 1)) / traffic
         total += weight * drawn.reshape(repeats, size, size)
     return rates_of(total)

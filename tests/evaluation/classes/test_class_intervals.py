@@ -106,6 +106,22 @@ def test_units_of_alike_rows_are_drawn_whole(interval):
     assert (narrow < 0.5 * width).all()
 
 
+@pytest.mark.parametrize("interval", ["delta", "bootstrap"])
+def test_how_many_rows_a_stratum_stands_for_is_chance(interval):
+    """All rows decided "a" are in the log, and one in twenty of the others."""
+    both = {"label": ["a", "b", "a", "b"], "decision": ["a", "a", "b", "b"]}
+    counts = pl.DataFrame(
+        {"model": "m", **both, "weight": [1.0, 1.0, 20.0, 20.0], "rows": [100, 450, 5, 970]}
+    )
+    found = nf.project_classes(counts, priors="observed", metrics="recall", interval=interval)
+    low, high = found.filter(pl.col("class") == "b").select("lower", "upper").row(0)
+    rows = 450 + 20 * 970
+    rate = 450 / rows
+    of_traffic = 2 * 1.96 * (rate * (1 - rate) / rows) ** 0.5
+    # With numbers that are fixed, it was 0.8 times as wide as from all the traffic.
+    assert of_traffic < high - low < 1.3 * of_traffic
+
+
 def test_weights_are_strata_and_sums_of_many_have_no_bounds():
     """Of a class that is drawn at two rates, the bounds follow the rows, not the weights."""
     rng = np.random.default_rng(3)
