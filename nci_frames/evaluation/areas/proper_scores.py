@@ -140,12 +140,6 @@ BRIER, LOG_LOSS = (
     )
     for name, aliases, title, formula, upper in (
         ("brier", ("brier_score",), "Brier score", "eta·mean (1-s)² + (1-eta)·mean s²", 1.0),
-        (
-            "log_loss",
-            ("cross_entropy",),
-            "log loss",
-            "-eta·mean log(s) - (1-eta)·mean log(1-s)",
-            float("inf"),
-        ),
+        ("log_loss", ("cross_entropy",), "log loss", "-eta·mean log(s) - (1-eta)·mean log(1-s)", np.inf),
     )
 )

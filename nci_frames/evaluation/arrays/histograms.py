@@ -107,8 +107,7 @@ class Histogram:
         descending = np.sort(np.asarray(thresholds, np.float64))[::-1]
         ends = np.append(self.reached(descending), len(self.positives))
         positives, negatives = (
-            np.diff(np.append(0, np.cumsum(rows))[ends], prepend=0)
-            for rows in (self.positives, self.negatives)
+            np.diff(np.append(0, np.cumsum(rows))[ends], prepend=0) for rows in self.classes
         )
         return Histogram(self.group, descending, positives, negatives, every_score)
 

@@ -250,9 +250,8 @@ def _cut(
         known.with_columns(pl.max_horizontal(start, bottom).alias(start), supported=pl.lit(not below)),
     )
     whole = pl.concat(parts).filter(pl.col(start) < pl.col(end)).sort("__row", start)
-    return whole.with_columns(reason=pl.when(~pl.col("supported")).then(why)).drop(
-        "__row", "__border", LOWEST, WHY
-    )
+    told = pl.when(~pl.col("supported")).then(why)
+    return whole.with_columns(reason=told).drop("__row", "__border", LOWEST, WHY)
 
 
 @checked

@@ -83,8 +83,7 @@ def metric_surface(
     places = np.linspace(0, 1, resolution)
     tpr, tnr = np.repeat(places, resolution), np.tile(places, resolution)
     value = _values(expression, tpr, 1 - tnr, prevalence_of_ratio(ratio), weight)
-    table = pl.DataFrame({"tpr": tpr, "tnr": tnr, "value": value})
-    return SURFACE.finish(table.with_columns(pl.col("value").fill_nan(None)))
+    return SURFACE.finish(pl.DataFrame({"tpr": tpr, "tnr": tnr, "value": value}, nan_to_null=True))
 
 
 @checked

@@ -166,12 +166,8 @@ def required_samples(
     promise = _goal(half_width, delta, precision_half_width, prevalence, *rates)
     if assurance is not None:
         need_within("assurance", assurance, 1)
-    table = pl.DataFrame(
-        [(name, *_planned(name, promise, level, assurance)) for name in methods],
-        schema=SAMPLES.dtypes(),
-        orient="row",
-    )
-    return SAMPLES.finish(table)
+    rows = [(name, *_planned(name, promise, level, assurance)) for name in methods]
+    return SAMPLES.finish(pl.DataFrame(rows, schema=SAMPLES.dtypes(), orient="row"))
 
 
 def _need_compare(**options: object) -> None:

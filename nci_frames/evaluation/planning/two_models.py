@@ -77,11 +77,8 @@ class Decisions:
     def variance(self, slopes: Floats) -> float:
         """Return the variance, for one row, of the sum of the two decisions weighted by *slopes*."""
         a, b = self.rates
-        return float(
-            slopes[0] ** 2 * a * (1 - a)
-            + slopes[1] ** 2 * b * (1 - b)
-            + 2 * slopes[0] * slopes[1] * self.covariance
-        )
+        of_each = slopes[0] ** 2 * a * (1 - a) + slopes[1] ** 2 * b * (1 - b)
+        return float(of_each + 2 * slopes[0] * slopes[1] * self.covariance)
 
     def variance_if_equal(self, slopes: Floats) -> float:
         """Return the variance of the difference of the two rates if they are equal."""
@@ -198,8 +195,7 @@ def contrast_of_areas(area: float | Pair, correlation: float | None, ratio: floa
         need_within("auc", value, 1)
     if len(areas) == 1:
         return Contrast(areas[0] - 0.5, (variance(areas[0]), 0.0), (variance(0.5), 0.0))
-    if correlation is not None and not -1 < correlation < 1:
-        raise ParameterError.out_of_range("correlation", correlation, "between -1 and 1")
+    check_allowed(correlation is None or -1 < correlation < 1, "correlation", correlation, "between -1 and 1")
     shared = correlation or 0.0
     of_each = [variance(value) for value in areas]
     expected = sum(of_each) - 2 * shared * math.sqrt(of_each[0] * of_each[1])
@@ -252,8 +248,7 @@ class Comparison:
         """Return the needed rows as a frame."""
         need_within("power", power, 1)
         ratio = self.ratio
-        if ratio is not None and not 0 < ratio < math.inf:
-            raise ParameterError.out_of_range("ratio", ratio, "a finite number > 0")
+        check_allowed(ratio is None or 0 < ratio < math.inf, "ratio", ratio, "a finite number > 0")
         if self.prevalence is not None:
             need_within("prevalence", self.prevalence, 1)
             ratio = (1 - self.prevalence) / self.prevalence if ratio is None else ratio

@@ -145,15 +145,13 @@ def _numbers(groups: Sequence[Bins], method: str, level: float) -> pl.DataFrame:
 
     mixtures = Mixtures.of([bins.estimated for bins in groups], [bins.spread for bins in groups])
     found = mixtures.estimates(method, normal_quantile(level))
+    columns = dict(zip(("prevalence", "lower", "upper"), found, strict=True))
     finer = Mixtures.of([bins.tested for bins in groups])
     statistic, freedom = finer.misfits()
-    tested = (finer.used.sum(axis=1) > 2) & ~np.isnan(found.prevalence)
-    columns = {
-        **found._asdict(),
-        "fit_statistic": np.where(tested, statistic, np.nan),
-        "fit_p_value": np.where(tested, chdtrc(np.maximum(freedom, 1), statistic), np.nan),
-    }
-    return pl.DataFrame({name: pl.Series(column, nan_to_null=True) for name, column in columns.items()})
+    tested = (finer.used.sum(axis=1) > 2) & ~np.isnan(columns["prevalence"])
+    columns["fit_statistic"] = np.where(tested, statistic, np.nan)
+    columns["fit_p_value"] = np.where(tested, chdtrc(np.maximum(freedom, 1), statistic), np.nan)
+    return pl.DataFrame(columns, nan_to_null=True)
 
 
 def _refused(table: pl.DataFrame, level: float) -> pl.DataFrame:

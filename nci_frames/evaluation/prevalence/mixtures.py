@@ -82,11 +82,12 @@ class Mixtures:
         """Shares of the bins among positives, negatives and traffic."""
         return self.counted / self.rows[:, :, None]
 
-    def estimates(self, method: str, z: float) -> "Estimates":
+    def estimates(self, method: str, z: float) -> tuple[Floats, Floats, Floats]:
         """Return the share of positives in each mixture, with the bounds of the shares that are not rejected.
 
         A share is rejected if the weighted difference exceeds *z* standard errors. These are computed at this
-        share, as in Wilson's interval, and include the sampling error of the reference.
+        share, as in Wilson's interval, and include the sampling error of the reference. All three are NaN if
+        the scores do not separate the classes.
         """
         weights = METHODS[method](self)
         p, n, t = self.laws
@@ -106,7 +107,7 @@ class Mixtures:
         a, slope = np.where(separated, a, np.nan), np.where(separated, slope, np.nan)
         middle, half = -b / (2 * a), np.sqrt(np.maximum(b * b - 4 * a * c, 0.0)) / (2 * a)
         lower, upper = (np.clip(side, 0.0, 1.0) for side in (middle - half, middle + half))
-        return Estimates(np.minimum(np.maximum(start / slope, lower), upper), lower, upper)
+        return np.minimum(np.maximum(start / slope, lower), upper), lower, upper
 
     def misfits(self) -> tuple[Floats, Floats]:
         """Return the likelihood-ratio statistic of each traffic against all mixtures, and its freedom.
@@ -309,14 +310,6 @@ _HALVINGS = 40
 _FARTHEST = 25.0
 #: Relative rounding error of a difference.
 _ROUNDING = 1e-12
-
-
-class Estimates(NamedTuple):
-    """The prevalence of each group with its bounds; NaN if the scores do not separate the classes."""
-
-    prevalence: Floats
-    lower: Floats
-    upper: Floats
 
 
 def _quotient(above: Floats, below: Floats) -> Floats:

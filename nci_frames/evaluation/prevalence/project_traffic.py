@@ -1,6 +1,6 @@
 """Rates with bounds and the estimated prevalence of traffic -> metrics in that traffic, with bounds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import polars as pl
@@ -86,22 +86,22 @@ def project_traffic(
     points = _in_traffic(frame, collect(prevalences, PREVALENCES))
     expressions = labelled_metrics(metrics)
 
-    def moved(**columns: pl.Expr) -> Floats:
-        return _values(_projected(points.with_columns(**columns), metrics, beta))
+    def projected(**moved: pl.Expr) -> pl.DataFrame:
+        plain = points.with_columns(**moved).drop(name for name in points.columns if name.startswith("__"))
+        return project_checked(plain, metrics=metrics, prevalence="selected", beta=beta)
 
-    table = _projected(points, metrics, beta)
+    def changes(name: str, places: Iterable[pl.Expr]) -> tuple[Floats, Floats]:
+        """Return the largest decrease and increase of the values if a column moves to some places."""
+        return changes_of(value, np.stack([_values(projected(**{name: place})) for place in places]))
+
+    table = projected()
     value = _values(table)
-    of_rates = [
-        changes_of(
-            value, np.stack([moved(**{rate: pl.col(f"{rate}_{side}")}) for side in ("lower", "upper")])
-        )
-        for rate in ("tpr", "fpr")
-    ]
+    of_rates = [changes(rate, (pl.col(f"{rate}_lower"), pl.col(f"{rate}_upper"))) for rate in ("tpr", "fpr")]
     # The metric need not be monotone in the prevalence, so evaluate it half-way to the bounds, too.
-    between = [
+    between = (
         (pl.col(side) * part + pl.col("prevalence") * (1 - part)) for side in _SIDES for part in (0.5, 1)
-    ]
-    of_eta = changes_of(value, np.stack([moved(prevalence=eta) for eta in between]))
+    )
+    of_eta = changes("prevalence", between)
     down, up = (np.hypot(tpr, fpr) + eta for tpr, fpr, eta in zip(*of_rates, of_eta, strict=True))
     least, most = (
         table["metric"].replace_strict(list(expressions), limits, return_dtype=pl.Float64).to_numpy()
@@ -169,11 +169,6 @@ def pooled_estimates(estimates: pl.DataFrame, keys: Sequence[str]) -> pl.DataFra
     }
     sorted_ = estimates.sort(*keys, "model")
     return sorted_.group_by(keys, maintain_order=True).agg(**pooled) if keys else sorted_.select(**pooled)
-
-
-def _projected(points: pl.DataFrame, metrics: Metrics, beta: Betas) -> pl.DataFrame:
-    plain = points.drop(name for name in points.columns if name.startswith("__"))
-    return project_checked(plain, metrics=metrics, prevalence="selected", beta=beta)
 
 
 def _values(table: pl.DataFrame) -> Floats:

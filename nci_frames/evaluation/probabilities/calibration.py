@@ -102,15 +102,10 @@ def _bounds(part: Part, blocks: Blocks, level: float, *, isotonic: bool) -> tupl
     if part.sums or not len(unknown):
         return unknown, unknown
     if not isotonic:
-        of_class = [
-            Spread(
-                blocks.reduce(np.add, rows.share),
-                blocks.reduce(np.add, rows.squares),
-                rows.heaviest[blocks.group],
-            )
-            for rows in part.spread
-        ]
-        return own_bounds(of_class, level)
+        share = [blocks.reduce(np.add, rows.share) for rows in part.spread]
+        squares = [blocks.reduce(np.add, rows.squares) for rows in part.spread]
+        heaviest = [rows.heaviest[blocks.group] for rows in part.spread]
+        return own_bounds([*map(Spread, share, squares, heaviest)], level)
     lower, upper = unknown, unknown.copy()
     for group, begin in enumerate(part.curves.start):
         end, mine = begin + part.curves.size[group], blocks.group == group

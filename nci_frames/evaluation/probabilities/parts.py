@@ -135,10 +135,8 @@ class Part:
 
     def labelled(self, places: Rows, eta: Floats, **columns: Floats) -> pl.DataFrame:
         """Return a table with keys, prevalence and columns, with a row for each group index in *places*."""
-        numbers = {"prevalence": eta[places], **columns}
-        return self.curves.groups[places].with_columns(
-            pl.Series(name, values, nan_to_null=True) for name, values in numbers.items()
-        )
+        numbers = pl.DataFrame({"prevalence": eta[places], **columns}, nan_to_null=True)
+        return self.curves.groups[places].hstack(numbers)
 
 
 def of_parts(

@@ -82,38 +82,23 @@ def average_over(table: Frame, /, *, over: str | Sequence[str]) -> pl.DataFrame:
     if "threshold" in frame.columns and frame.select(*group, *gone).is_duplicated().any():
         group.append("threshold")
         _check_thresholds(frame, kept, gone)
-    need_each_once(
-        frame,
-        [*group, *gone],
-        "the table has several rows for one value that is averaged",
-        "average each table alone, or name all keys of its rows in over",
-    )
+    msg = "the table has several rows for one value that is averaged"
+    hint = "average each table alone, or name all keys of its rows in over"
+    need_each_once(frame, [*group, *gone], msg, hint)
     defined = pl.col("value").count().cast(pl.Int64)
-    first = pl.col("threshold").first()
-    columns = {
-        "threshold": pl.when(pl.col("threshold").n_unique() == 1).then(first),
+    means = {
+        "threshold": pl.when(pl.col("threshold").n_unique() == 1).then(pl.col("threshold").first()),
         "value": pl.col("value").mean().fill_nan(None),
         "lower": pl.col("lower").mean(),
         "upper": pl.col("upper").mean(),
         "supported": pl.col("supported").all(ignore_nulls=False),
         "reason": pl.col("reason").drop_nulls().first(),
     }
-    averaged = (
-        frame.sort(*group, *gone)
-        .group_by(group, maintain_order=True)
-        .agg(
-            *(
-                column.alias(name)
-                for name, column in columns.items()
-                if name in frame.columns and name not in group
-            ),
-            # Infinite values, as of lr_plus, have no standard deviation.
-            pl.col("value").std(ddof=1).fill_nan(None).alias("std"),
-            defined.alias("repeats"),
-            (values - defined).alias("skipped"),
-        )
-    )
-    return schema.finish(averaged)
+    columns = {name: mean for name, mean in means.items() if name in frame.columns and name not in group}
+    # Infinite values, as of lr_plus, have no standard deviation.
+    columns["std"] = pl.col("value").std(ddof=1).fill_nan(None)
+    columns |= {"repeats": defined, "skipped": values - defined}
+    return schema.finish(frame.sort(*group, *gone).group_by(group, maintain_order=True).agg(**columns))
 
 
 def _check_thresholds(frame: pl.DataFrame, kept: list[str], gone: list[str]) -> None:

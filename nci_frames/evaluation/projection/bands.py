@@ -128,13 +128,7 @@ def max_precision_uncertainty(rates: Frame, /) -> pl.DataFrame:
             prevalence=pl.when(defined).then(odds / (1 + odds)),
             cv_tpr=pl.when(pl.col("tpr") > 0).then(cv["tpr"]),
             cv_fpr=pl.when(pl.col("fpr") > 0).then(cv["fpr"]),
-            reason=pl.coalesce(
-                _no_bounds(frame.columns),
-                first_reason(
-                    (pl.col("fpr_lower") == 0, _WIDE.format("FPR", "FPR", 0)),
-                    (pl.col("tpr_lower") == 0, _WIDE.format("TPR", "TPR", 1)),
-                ),
-            ),
+            reason=_reason(frame.columns),
         )
         .with_columns(theorem_bound=pl.when(defined).then(pl.max_horizontal("cv_tpr", "cv_fpr")))
         .select(*keys, "delta", "prevalence", "theorem_bound", "cv_tpr", "cv_fpr", "reason")
@@ -148,8 +142,8 @@ def _half_width(rate: str) -> pl.Expr:
     return pl.max_horizontal(pl.col(f"{rate}_upper") - value, value - pl.col(f"{rate}_lower"))
 
 
-def _no_bounds(columns: list[str]) -> pl.Expr:
-    """Return the reason why a rate has no bounds, or null."""
+def _reason(columns: list[str]) -> pl.Expr:
+    """Return the reason why a rate has no bounds, or too wide ones; null if there is none."""
     told = [pl.col("reason")] if "reason" in columns else []
     cases = []
     for rate, rows in (("tpr", "positives"), ("fpr", "negatives")):
@@ -158,4 +152,6 @@ def _no_bounds(columns: list[str]) -> pl.Expr:
             (unknown & (pl.col(rows) == 0), f"{rate} has no bounds: no {rows}"),
             (unknown, f"{rate} has no bounds"),
         ]
+    wide = ((pl.col(f"{rate.lower()}_lower") == 0, rate, end) for rate, end in (("FPR", 0), ("TPR", 1)))
+    cases += [(holds, _WIDE.format(rate, rate, end)) for holds, rate, end in wide]
     return pl.coalesce(*told, first_reason(*cases))

@@ -104,12 +104,9 @@ def decompose_difference(
     if own == "selected":
         require_selected(frame)
         frame = frame.with_columns(observed_prevalence="prevalence")
-    need_each_once(
-        frame.drop_nulls("threshold"),
-        ["model", *keys, "threshold"],
-        "an operating point stands in several rows",
-        "keep one row of each; of points selected for several prevalences, those of one",
-    )
+    msg = "an operating point stands in several rows"
+    hint = "keep one row of each; of points selected for several prevalences, those of one"
+    need_each_once(frame.drop_nulls("threshold"), ["model", *keys, "threshold"], msg, hint)
     known = frame[over].unique().sort().to_list()
     if reference is not None and reference not in known:
         raise ParameterError.unknown_choice("reference", reference, [str(value) for value in known])
@@ -163,11 +160,7 @@ def _mixed(pairs: pl.DataFrame, metric: str | pl.Expr, beta: float) -> pl.DataFr
     ]  # fmt: skip
     columns = ["__pair", *(name for name in RATES.fixed if name in pairs.columns)]
     # All four have the same rows in the same order.
-    tables = [
-        project_checked(
-            pairs.with_columns(**taken).select(columns), metrics=metric, prevalence="observed", beta=beta
-        )
-        for taken in taken_from_it
-    ]
+    moved = (pairs.with_columns(**taken).select(columns) for taken in taken_from_it)
+    tables = [project_checked(each, metrics=metric, prevalence="observed", beta=beta) for each in moved]
     values = (table["value"].alias(name) for name, table in zip(_VALUES, tables, strict=True))
     return tables[0].select("__pair", "metric", "beta").with_columns(*values)

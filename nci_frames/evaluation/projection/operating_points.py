@@ -229,10 +229,8 @@ def _with_sure_rates(rates: pl.DataFrame, wish: Wish) -> pl.DataFrame:
     error = 1 - wish.confidence
     parts = (error * _OF_TPR, error * (1 - _OF_TPR)) if None not in sides else (error, error)
     sure = {}
-    for name, rate, hits, rows, side, part in zip(
-        (SURE_TPR, SURE_FPR), ("tpr", "fpr"), ("tp", "fp"), ("positives", "negatives"), sides, parts,
-        strict=True,
-    ):  # fmt: skip
+    columns = (SURE_TPR, "tpr", "tp", "positives"), (SURE_FPR, "fpr", "fp", "negatives")
+    for (name, rate, hits, rows), side, part in zip(columns, sides, parts, strict=True):
         if side is None:
             continue
         worth = f"effective_{rows}"

@@ -98,13 +98,9 @@ def rank_models(table: Frame, /, *, by: Sequence[str] | None = None) -> pl.DataF
         if column not in frame.columns:
             raise SchemaError.missing_column(column, "by", f"the {schema.name} frame", frame.columns)
 
-    need_each_once(
-        frame,
-        [name for name in frame.columns if name not in _RESULTS],
-        "a model has two values in one comparison",
-        "give the tables a key that tells them apart, or leave out what is there twice",
-        SchemaError,
-    )
+    identity = [name for name in frame.columns if name not in _RESULTS]
+    hint = "give the tables a key that tells them apart, or leave out what is there twice"
+    need_each_once(frame, identity, "a model has two values in one comparison", hint, SchemaError)
     order = [*comparison, "rank", "model", *(["threshold"] if "threshold" in frame.columns else [])]
     order = list(dict.fromkeys(order))
     ranked = _ranked(frame, comparison)

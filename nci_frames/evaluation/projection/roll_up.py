@@ -116,17 +116,13 @@ def roll_up(
     means = _means(each.sort(member), grid)
     both = ["macro", "weighted"]
     averaged = means.unpivot(both, index=cs.exclude(both), variable_name="average", value_name="value")
+    by, common = [*groups, *same], [] if same else [_common("threshold")]
     if is_field(prevalence):
-        pooled = _mixed_rates(frame, [*groups, *same], threshold=None if same else _common("threshold"))
+        pooled = _mixed_rates(frame, by, common)
     else:
-        pooled = add_cells(
-            frame,
-            [*groups, *same],
-            *([] if same else [_common("threshold")]),
-            pl.col("tp").count().cast(pl.Int64).alias("segments"),
-            pl.col("tp").null_count().cast(pl.Int64).alias("skipped"),
-        )
-        pooled = rates_of(pooled)
+        counted = pl.col("tp").count().cast(pl.Int64), pl.col("tp").null_count().cast(pl.Int64)
+        sizes = (size.alias(name) for size, name in zip(counted, ("segments", "skipped"), strict=True))
+        pooled = rates_of(add_cells(frame, by, *common, *sizes))
     whole = project(pooled.drop("segments", "skipped")).with_columns(average=pl.lit("micro"))
     if is_field(prevalence):
         on, told = [*groups, *same, "metric", "beta"], ["supported", "reason"]
@@ -179,7 +175,7 @@ def _require_equal_thresholds(
         )
 
 
-def _mixed_rates(rates: pl.DataFrame, groups: Sequence[str], *, threshold: pl.Expr | None) -> pl.DataFrame:
+def _mixed_rates(rates: pl.DataFrame, groups: Sequence[str], common: Sequence[pl.Expr]) -> pl.DataFrame:
     """Return the rates and the prevalence of the mix of segments in each group.
 
     With shares w of the traffic and prevalences eta, the mix has the prevalence sum(w·eta), the TPR
@@ -212,7 +208,7 @@ def _mixed_rates(rates: pl.DataFrame, groups: Sequence[str], *, threshold: pl.Ex
 
     known = pl.col("tpr").is_not_null() & pl.col("fpr").is_not_null()
     mixed = parts.group_by(groups, maintain_order=True).agg(
-        *([] if threshold is None else [threshold]),
+        *common,
         mean("tpr", "__positive"),
         mean("fpr", "__negative"),
         # Null if a share is unknown.

@@ -182,13 +182,8 @@ def _variances(hits: Rows, size: float, even: float, of_bucket: Any) -> tuple[Fl
     bins = of_bucket.shape[1]
     bucket, total, before, after = _steps(of_bucket)
     weights = jackknife_weights(total)
-    squares, products = (
-        np.cumsum(np.bincount(of_bucket.indices, weights=moved, minlength=bins))[:-1]
-        for moved in (
-            (after**2 - before**2) * weights[bucket],
-            of_bucket.data * (total * weights)[bucket],
-        )
-    )
+    moved = (after**2 - before**2) * weights[bucket], of_bucket.data * (total * weights)[bucket]
+    squares, products = (np.cumsum(np.bincount(of_bucket.indices, each, bins))[:-1] for each in moved)
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = hits / size
         spread = np.maximum(squares - 2 * rate * products + rate**2 * (weights * total**2).sum(), 0.0)

@@ -244,9 +244,8 @@ def _steps(shares: Mapping[float, float]) -> tuple[Floats, Floats]:
     """Return the thresholds at which the share of labelled rows changes, ascending, and the shares."""
     for share in shares.values():
         check_allowed(0 < share <= 1, "shares", share, "within (0, 1]")
-    if -math.inf not in shares:
-        allowed = "given from the lowest score on, with the key -math.inf"
-        raise ParameterError.out_of_range("shares", dict(shares), allowed)
+    allowed = "given from the lowest score on, with the key -math.inf"
+    check_allowed(-math.inf in shares, "shares", dict(shares), allowed)
     begins = sorted(shares)
     return np.array(begins, np.float64), np.array([shares[begin] for begin in begins], np.float64)
 

@@ -100,11 +100,8 @@ def rates_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
     heaviest = [np.concatenate(sides) for sides in zip(*rows, strict=True)] or [np.empty(0), np.empty(0)]
     same = np.array([group.same_within_classes for group in groups], np.bool_)
     lightest = np.array([group.lightest for group in groups], np.float64)
-    worth = {
-        name: pl.Series(_effective(strata, place, heaviest, lightest, same), nan_to_null=True)
-        for place, name in enumerate(WORTH)
-    }
-    return rates_of(strata.sums()).with_columns(**worth)
+    worth = {name: _effective(strata, place, heaviest, lightest, same) for place, name in enumerate(WORTH)}
+    return rates_of(strata.sums()).hstack(pl.DataFrame(worth, nan_to_null=True))
 
 
 def classes_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
@@ -159,11 +156,8 @@ def _effective(
             own = (few + more) * many * size / ((size + more) * spread)
             worth.append(np.where(many > 0, own, np.nan))
         found = np.fmin(*worth).astype(np.float64)
-    return np.where(
-        same[strata.together.group],
-        strata.total(np.where(strata.weight > 0, rows, 0)).astype(np.float64),
-        found,
-    )
+    every = strata.total(np.where(strata.weight > 0, rows, 0)).astype(np.float64)
+    return np.where(same[strata.together.group], every, found)
 
 
 def _saved(strata: Strata, hits: Wide, rows: Rows, rate: Wide, lightest: Floats) -> Wide:
@@ -172,13 +166,8 @@ def _saved(strata: Strata, hits: Wide, rows: Rows, rate: Wide, lightest: Floats)
     The rows of a weight were drawn from all groups of the model together, so their number in one segment is
     random.
     """
-    rows_of = pl.DataFrame(
-        {
-            "model": strata.groups["model"].gather(np.repeat(np.arange(len(strata.begins)), strata.sizes)),
-            WEIGHT: strata.weight,
-            "drawn": strata.rows[0] + strata.rows[1],
-        }
-    )
+    model = strata.groups["model"].gather(np.repeat(np.arange(len(strata.begins)), strata.sizes))
+    rows_of = pl.DataFrame({"model": model, WEIGHT: strata.weight, "drawn": np.add(*strata.rows)})
     drawn = rows_of.select(pl.col("drawn").sum().over("model", WEIGHT)).to_series().to_numpy()
     weight = strata.weight.astype(np.longdouble)
     beyond = weight - np.repeat(lightest, strata.sizes)

@@ -149,7 +149,6 @@ def _summary(replicates: Replicates, tails: list[float]) -> pl.DataFrame:
             with np.errstate(invalid="ignore"):  # a loss may be infinite
                 lower[some], upper[some] = quantile(values[:, some], tails, axis=0)
                 std[some] = deviation(values[:, some], axis=0, ddof=1)
-    columns = {"value": replicates.value, "lower": lower, "upper": upper, "std": std}
-    results = [pl.Series(name, column, nan_to_null=True) for name, column in columns.items()]
-    table = replicates.cases.with_columns(*results, pl.Series("repeats", defined.astype(np.int64)))
-    return replicates.histogram.labelled(table)
+    numbers = {"value": replicates.value, "lower": lower, "upper": upper, "std": std}
+    columns = pl.DataFrame({**numbers, "repeats": defined.astype(np.int64)}, nan_to_null=True)
+    return replicates.histogram.labelled(replicates.cases.hstack(columns))

@@ -195,19 +195,11 @@ class _Known:
         found = beside(told, band.select(*at, *_SIDES), at, suffix="_band")
         extended = pl.col("__few") & pl.col("lower").is_not_null()
         wide = unsure & pl.col("lower_band").is_not_null()
-        corrected = found.with_columns(
-            *(
-                pl.when(wide)
-                .then(f"{side}_band")
-                .when(extended)
-                .then(wider(side, f"{side}_score"))
-                .otherwise(side)
-                .alias(side)
-                for side, wider in _SIDES.items()
-            ),
-            interval=_interval(extended | wide),
-        )
-        return corrected.select(*table.columns, "interval", *_FLAGS)
+        columns: dict[str, pl.Expr] = {"interval": _interval(extended | wide)}
+        for side, wider in _SIDES.items():
+            narrow = pl.when(extended).then(wider(side, f"{side}_score")).otherwise(side)
+            columns[side] = pl.when(wide).then(f"{side}_band").otherwise(narrow)
+        return found.with_columns(**columns).select(*table.columns, "interval", *_FLAGS)
 
     def _with_unseen(self, table: pl.DataFrame, areas: Sequence[Area]) -> pl.DataFrame:
         """Widen the bounds of areas by the effect of kinds of rows that the log may lack.
@@ -217,13 +209,8 @@ class _Known:
         """
         keys, at = self.keys, [*self.keys, "metric", *self.given]
         ends = _ENDS if _ENDS[0] in table.columns else _SIZES
-        shares = table.unique(keys).select(
-            *keys,
-            *(
-                pl.col(name).map_batches(lambda rows: unseen_share(rows.to_numpy(), self.logs.level))
-                for name in ends
-            ),
-        )
+        share = pl.col(ends).map_batches(lambda rows: unseen_share(rows.to_numpy(), self.logs.level))
+        shares = table.unique(keys).select(*keys, share)
         counts = self.pooled.join(shares, on=keys, nulls_equal=True, maintain_order="left")
         value, lower, upper = (
             table[name].cast(pl.Float64).to_numpy() for name in ("value", "lower", "upper")

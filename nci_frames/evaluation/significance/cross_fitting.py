@@ -147,12 +147,8 @@ class _Wanted:
     ) -> "_Wanted":
         reads = metric.meta.root_names()
         etas = [observed] if grid is None else grid
-        given = [
-            axis if name in reads else [np.nan if own is None else own]
-            for name, axis, own in (
-                ("prevalence", etas, metric.prevalence), ("beta", betas, metric.beta)
-            )
-        ]  # fmt: skip
+        axes = ("prevalence", etas, metric.prevalence), ("beta", betas, metric.beta)
+        given = [axis if name in reads else [np.nan if own is None else own] for name, axis, own in axes]
         prevalence, beta = np.meshgrid(*(np.array(axis, np.float64) for axis in given), indexing="ij")
         return cls(metric, prevalence.ravel(), beta.ravel())
 
@@ -212,12 +208,8 @@ def _fitted(counts: Counted, wanted: _Wanted, logs: Resampling) -> pl.DataFrame:
         },
         nan_to_null=True,
     )
-    return histogram.labelled(
-        table.with_columns(
-            metric=pl.lit(wanted.metric.label),
-            reason=pl.when(pl.col("value").is_null()).then(pl.lit(_UNDEFINED if enough else _TOO_FEW)),
-        )
-    )
+    why = pl.when(pl.col("value").is_null()).then(pl.lit(_UNDEFINED if enough else _TOO_FEW))
+    return histogram.labelled(table.with_columns(metric=pl.lit(wanted.metric.label), reason=why))
 
 
 def _judged(counts: Counted, wanted: _Wanted, logs: Resampling) -> Iterator[Floats]:

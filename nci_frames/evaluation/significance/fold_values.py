@@ -54,12 +54,9 @@ class FoldValues:
         check_allowed(members, "over", members, "at least one key")
         all_keys = RATES.need_keys(frame, members, "over")
         keys = [key for key in all_keys if key not in members]
-        need_each_once(
-            frame,
-            ["model", *all_keys],
-            "a fold has two operating points of one model",
-            "choose one with select_operating_points, or by a filter on the threshold",
-        )
+        twice = "a fold has two operating points of one model"
+        hint = "choose one with select_operating_points, or by a filter on the threshold"
+        need_each_once(frame, ["model", *all_keys], twice, hint)
         projected = _project(frame, metrics, prevalence, beta)
         pooled = compute_rates(add_cells(frame, ["model", *keys]).with_columns(threshold=pl.lit(0.0)))
         case = [*keys, "metric", "prevalence", "beta"]
@@ -82,13 +79,10 @@ class FoldValues:
         folds, mean, squares = moments(self.values)
         std = np.sqrt(squares / np.where(folds > ddof, folds - ddof, np.nan))
         skipped = self.exists.any(axis=1).sum(axis=1)[:, None] - folds
-        return self.cases[np.repeat(np.arange(cases), models)].with_columns(
-            model=self.models[np.tile(np.arange(models), cases)],
-            mean=pl.Series(mean.ravel(), nan_to_null=True),
-            std=pl.Series(std.ravel(), nan_to_null=True),
-            folds=pl.Series(folds.ravel().astype(np.int64)),
-            skipped=pl.Series(skipped.ravel().astype(np.int64)),
-        )
+        numbers = {"mean": mean, "std": std, "folds": folds, "skipped": skipped}
+        columns = pl.DataFrame({name: each.ravel() for name, each in numbers.items()}, nan_to_null=True)
+        named = self.cases[np.repeat(np.arange(cases), models)]
+        return named.hstack(columns).with_columns(model=self.models[np.tile(np.arange(models), cases)])
 
 
 def _project(frame: pl.DataFrame, metrics: Metrics, prevalence: Prevalences, beta: Betas) -> pl.DataFrame:

@@ -11,9 +11,9 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
 import nci_frames as nf
-from nci_frames.evaluation.labelling.errors import doubtful, simulated_error, uniform_error
 from nci_frames.evaluation.labelling.goals import Cells, moves
 from nci_frames.evaluation.labelling.pilots import Pilot
+from nci_frames.evaluation.labelling.plan import doubtful, simulated_error, uniform_error
 from nci_frames.evaluation.labelling.positives import by_laws, mixed
 from nci_frames.evaluation.labelling.ranges import uniform_deviation
 from tests.logs import unit_log
