@@ -264,7 +264,11 @@ def _at_tpr(
 ) -> tuple[list[alt.Chart], list[alt.Chart], str]:
     """Return a line at a TPR, a ring at the fewest predicted positives that reach it, and a note."""
     rule = alt.Chart(pl.DataFrame({"recall": [tpr]})).mark_rule(color=theme.SOFT, strokeDash=[4, 3])
-    ring = alt.Chart(selection.finite(_fewest(rows, tpr))).mark_point(
+    # The attained point of each curve that reaches the TPR with the fewest predicted positives.
+    enough = rows.filter(pl.col("recall") >= tpr).sort("pos_fraction", "recall", descending=[False, True])
+    curve = ["model", "prevalence"]
+    fewest = enough.group_by(curve, maintain_order=True).first().sort(curve)
+    ring = alt.Chart(selection.finite(fewest)).mark_point(
         filled=True, shape="circle", size=80, stroke=theme.INK, strokeWidth=1.25, opacity=1, clip=clip
     )
     below, above = canvas.layer("fixed", rule, y=alt.Y("recall:Q")), canvas.layer("held", ring, **shown)
@@ -276,10 +280,3 @@ def _right_and_wrong(rows: pl.DataFrame) -> tuple[pl.Expr, pl.Expr]:
     flagged = pl.col("pos_fraction")
     precision = pl.col("precision") if "precision" in rows.columns else pl.lit(1.0)
     return flagged * precision, flagged * (1 - precision)
-
-
-def _fewest(rows: pl.DataFrame, tpr: float) -> pl.DataFrame:
-    """Return the attained point of each curve that reaches *tpr* with the fewest predicted positives."""
-    enough = rows.filter(pl.col("recall") >= tpr).sort("pos_fraction", "recall", descending=[False, True])
-    curve = ["model", "prevalence"]
-    return enough.group_by(curve, maintain_order=True).first().sort(curve)

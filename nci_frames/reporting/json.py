@@ -84,9 +84,10 @@ def render_class_json(comparison: ClassComparison, /, **more: Any) -> str:
     return _text(content, written)
 
 
-def _questions(content: Content) -> dict[str, Any]:
-    """Return the sentences, or the rows, of each question that has any."""
-    return {
+def _text(content: Content, own: Mapping[str, Any]) -> str:
+    """Return the common fields of all summaries together with *own* fields, as JSON."""
+    # The sentences, or the rows, of each question that has any.
+    questions = {
         shown.question.name: {
             "title": shown.title,
             "section": shown.question.section,
@@ -96,15 +97,11 @@ def _questions(content: Content) -> dict[str, Any]:
         for shown in content.answered
         if not shown.silent
     }
-
-
-def _text(content: Content, own: Mapping[str, Any]) -> str:
-    """Return the common fields of all summaries together with *own* fields, as JSON."""
     written = {
         "schema": SCHEMA_VERSION,
         "title": content.title,
         "answer": content.comparison.answer.to_dicts(),
-        "questions": _questions(content),
+        "questions": questions,
         "facts": [{"label": label, "value": value} for label, value in content.facts],
         **own,
     }

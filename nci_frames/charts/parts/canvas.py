@@ -47,13 +47,11 @@ def fills(style: ModelStyle) -> dict[str, Any]:
 
 def tooltip(numbers: Mapping[str, str], *, names: Sequence[str] = ("model",)) -> list[alt.Tooltip]:
     """Show names unchanged and numbers with six digits; *numbers* maps fields to titles."""
-    return [
-        *(alt.Tooltip(field=name, type="nominal", title=name) for name in names),
-        *(
-            alt.Tooltip(field=f, type="quantitative", title=t, format=_FORMS.get(f, ".6~g"))
-            for f, t in numbers.items()
-        ),
-    ]
+    named = [alt.Tooltip(field=name, type="nominal", title=name) for name in names]
+    for name, title in numbers.items():
+        form = _FORMS.get(name, ".6~g")
+        named.append(alt.Tooltip(field=name, type="quantitative", title=title, format=form))
+    return named
 
 
 def own_titles(*names: str) -> dict[str, str]:

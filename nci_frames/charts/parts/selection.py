@@ -77,9 +77,8 @@ def checked_observed(observed: float | None) -> float | None:
 
 def finite(rows: pl.DataFrame) -> pl.DataFrame:
     """Replace infinite thresholds and ends of ranges by null, since JSON has no infinity; leave lists out."""
-    return rows.select(~selectors.nested()).with_columns(
-        pl.when(pl.col(pl.Float64).is_finite()).then(pl.col(pl.Float64))
-    )
+    numbers = pl.col(pl.Float64)
+    return rows.select(~selectors.nested()).with_columns(pl.when(numbers.is_finite()).then(numbers))
 
 
 def with_recall(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
