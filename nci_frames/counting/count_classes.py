@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from nci_frames.base.errors import InvalidRowsError, ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.counting.count import by_weight, need_whole_log, warn_of_units, warnings_of
+from nci_frames.counting.engine.batches import read_rows
 from nci_frames.counting.engine.grid import Codes, Counted, count_codes
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
 from nci_frames.counting.engine.kernels import highest
 from nci_frames.counting.engine.memory import Budget
-from nci_frames.counting.engine.wide import read_wide
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.rows import REASON
@@ -177,7 +177,7 @@ def _counted(
 
         def codes() -> Iterator[Codes]:
             decide = classes > 0 and not factors
-            rows = read_wide(scan, groups, rows_by_code, classes, decide=decide, progress=progress)
+            rows = read_rows(scan, groups, rows_by_code, classes, decide=decide, progress=progress)
             for numbers, found, weights in rows:
                 if factors and min(score.min(initial=0) for score in found) < 0:
                     msg = "a score is below 0: no probability, which could be moved to other priors"

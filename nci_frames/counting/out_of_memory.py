@@ -17,6 +17,7 @@ from nci_frames.counting.engine.exact import TooManyRowsError
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.passes import count_at
 from nci_frames.counting.logs.reading import Passes, Scan
+from nci_frames.counting.logs.rows import score_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +94,15 @@ def _rows_of(scan: Scan, groups: pl.DataFrame) -> Scan:
 
 
 def _kept(
-    frame: pl.LazyFrame, *, prepare: Callable[..., pl.LazyFrame], groups: pl.DataFrame, **options: Any
+    frame: pl.LazyFrame,
+    *,
+    prepare: Callable[..., pl.LazyFrame],
+    groups: pl.DataFrame,
+    wide: bool = False,
+    **options: Any,
 ) -> pl.LazyFrame:
     # A key of type Null is null in all rows, so it needs no join.
     on = [key for key, dtype in groups.schema.items() if dtype != pl.Null]
-    return prepare(frame, **options).join(groups.select(on).lazy(), on=on, how="semi", nulls_equal=True)
+    rows = prepare(frame, **options).join(groups.select(on).lazy(), on=on, how="semi", nulls_equal=True)
+    # The model is a column, since it is among the keys of the groups.
+    return rows.rename({"score": score_name(0, 0)}) if wide else rows

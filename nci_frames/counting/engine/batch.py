@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from nci_frames.base.errors import InvalidRowsError
 from nci_frames.counting.logs.reading import Scan
 
+#: Rows read at a time: the batch size of Polars, so that it copies none.
+BATCH_ROWS = 1 << 18
 #: Rows processed at a time: larger arrays would be returned to the system and cleared for each use.
 SLICE_ROWS = 1 << 17
 #: Scores of one model processed at a time: more would not stay in the cache of a core.

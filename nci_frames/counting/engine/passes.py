@@ -8,7 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
-from nci_frames.counting.engine.batches import BATCH_ROWS
+from nci_frames.counting.engine.batch import BATCH_ROWS
 from nci_frames.counting.engine.exact import count_exact
 from nci_frames.counting.engine.grid import Counted, count_cells, counted_cells, joined
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers

@@ -118,7 +118,7 @@ def _run(
     """Run a kernel on every partition, merge the results in Spark, and fetch them."""
     from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema  # noqa: PLC0415
 
-    kernel = Kernel(rows.schema(), scan.prepare, find)
+    kernel = Kernel(rows.schema(), scan.prepare, scan.models, find)
     nothing = kernel([])
     with rows.errors():
         returned = from_arrow_schema(nothing.to_arrow(compat_level=pl.CompatLevel.oldest()).schema)

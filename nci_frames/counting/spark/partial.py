@@ -26,8 +26,7 @@ import pyarrow as pa
 from polars.io.plugins import register_io_source
 
 from nci_frames.base.typing import Floats
-from nci_frames.counting.engine.batch import endless_weights
-from nci_frames.counting.engine.batches import BATCH_ROWS
+from nci_frames.counting.engine.batch import BATCH_ROWS, endless_weights
 from nci_frames.counting.engine.exact import count_exact
 from nci_frames.counting.engine.grid import Counted, count_cells, counted_cells, joined
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
@@ -50,7 +49,9 @@ class Kernel:
 
     #: Columns of the rows, and their conversion to predictions.
     schema: pl.Schema
-    prepare: Callable[[pl.LazyFrame], pl.LazyFrame]
+    prepare: Callable[..., pl.LazyFrame]
+    #: Models with score columns of their own.
+    models: tuple[str, ...]
     #: Function of a scan, whose invalid rows are not refused, and of a seed for the hashes of groups.
     find: Callable[[Scan, int], pl.DataFrame]
 
@@ -74,7 +75,8 @@ class Kernel:
                 )
 
         frame = register_io_source(read, schema=self.schema)
-        return self.find(Scan(OpenedLog(frame, "a partition"), (), "drop", self.prepare, None), seed)
+        log = OpenedLog(frame, "a partition")
+        return self.find(Scan(log, (), "drop", self.prepare, None, models=self.models), seed)
 
 
 def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import MOST_THRESHOLDS
 from nci_frames.base.typing import Floats
-from nci_frames.counting.engine.batch import row_groups_ahead
-from nci_frames.counting.engine.batches import BATCH_ROWS
+from nci_frames.counting.engine.batch import BATCH_ROWS, row_groups_ahead
 from nci_frames.counting.engine.grid import successors
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan

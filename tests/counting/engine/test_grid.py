@@ -70,7 +70,8 @@ def test_neither_batches_nor_cells_change_a_bit(
     expected, rows = count(scan, group)
     assert rows == {0: 600}
     for batch_rows in (1, 77, 600):
-        monkeypatch.setattr("nci_frames.counting.engine.batches.BATCH_ROWS", batch_rows)
+        monkeypatch.setattr("nci_frames.counting.engine.batches._SCORES", 0)
+        monkeypatch.setattr("nci_frames.counting.engine.batches.SLICE_ROWS", batch_rows)
         monkeypatch.setattr("nci_frames.counting.engine.batch.SLICE_ROWS", 60)
         found, _ = count(scan, group)
         assert_frame_equal(found, expected, rel_tol=0, abs_tol=0)

@@ -36,7 +36,7 @@ def kernel_of(predictions: pl.LazyFrame, find: Any, *more: str) -> Kernel:
     scan = scan_behind(predictions)
     schema = pl.Schema({**scan.source.schema(), **dict.fromkeys(more, pl.String())})
     # As it travels to another process.
-    return pickle.loads(pickle.dumps(Kernel(schema, scan.prepare, find)))  # noqa: S301
+    return pickle.loads(pickle.dumps(Kernel(schema, scan.prepare, scan.models, find)))  # noqa: S301
 
 
 def batches_of(log: pl.DataFrame, rows: int) -> Iterator[pa.RecordBatch]:
