@@ -49,7 +49,8 @@ class Contenders:
         scale = np.maximum.outer(np.abs(value), np.abs(value))
         difference = value[:, None] - value
         difference = np.where(np.abs(difference) <= _ROUNDING * scale, 0.0, difference)
-        deviation = drawn - value[:, None]
+        # Resampled logs of n units vary as if from one fewer: their variance is (n-1)/n times that of logs.
+        deviation = (drawn - value[:, None]) * np.sqrt(1 + 1 / freedom)[:, None]
         # Remove variation that is only rounding.
         deviation = np.where(np.abs(deviation) <= _ROUNDING * np.abs(value)[:, None], 0.0, deviation)
         centred = deviation - deviation.mean(axis=1, keepdims=True)

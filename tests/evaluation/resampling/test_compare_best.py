@@ -51,6 +51,17 @@ def test_the_confidence_set_is_that_of_brute_force(seed):
     assert found == pytest.approx(expected)
 
 
+def test_the_standard_error_of_few_units_is_that_of_their_means():
+    rng = np.random.default_rng(2)
+    units = rng.normal(size=(2, 10))
+    value = units.mean(axis=1)
+    drawn = units[:, rng.integers(0, 10, (20_000, 10))].mean(axis=2)
+    case = Contenders.of(value, drawn, np.zeros(2), np.full(2, 9.0), np.zeros(2))
+    apart = units[0] - units[1]
+    # Resampled means vary by 0.95 times as much.
+    assert case.error[0, 1] == pytest.approx(apart.std(ddof=1) / 10**0.5, rel=0.02)
+
+
 def test_several_cases_at_once_are_one_set():
     """The same models twice are one comparison; further ones make every p-value larger."""
     rng = np.random.default_rng(1)
