@@ -21,8 +21,6 @@ SLICE_ROWS = 1 << 17
 _SLICE_SCORES = 1 << 18
 #: Values that a thread decodes at a time.
 _DECODED = 1 << 18
-#: With fewer columns than this, two row groups are read ahead, otherwise one.
-_COLUMNS = 10
 #: Chunks with fewer rows on average are copied into one chunk.
 _FEW_ROWS = 1 << 12
 
@@ -59,13 +57,11 @@ def row_groups_ahead(number: int, *, local: bool) -> Iterator[None]:
 
 
 @contextmanager
-def reading_rows(scan: Scan, columns: int, *, progress: bool) -> Iterator[Callable[[int], None]]:
-    """Read some columns of the files of a scan; yield a function that takes the number of new rows.
+def reading_rows(scan: Scan, ahead: int, *, progress: bool) -> Iterator[Callable[[int], None]]:
+    """Read the files of a scan *ahead* row groups ahead; yield a function that takes the number of new rows.
 
     With *progress*, the function shows progress on a terminal.
     """
-    # One thread decodes all of a few columns of a row group.
-    ahead = 2 if columns < _COLUMNS else 1
     with row_groups_ahead(ahead, local=bool(scan.source.files)):
         if not progress:
             yield lambda _: None

@@ -95,12 +95,13 @@ def read_rows(
     others: Sequence[pl.Expr] = (),
     *,
     decide: bool = False,
+    ahead: int = 1,
     progress: bool,
 ) -> Iterator[Rows]:
     """Yield the valid predictions of a log as ``read_batches`` does, with *scores* scores and other columns.
 
     Unless the model is a column, each row has this number of scores per model; without scores, rows have one
-    model. With *decide*, the place of the highest score stands for the scores.
+    model. With *decide*, the place of the highest score stands for the scores. Row groups are read *ahead*.
     """
     frame, weighted = scan.prepared(wide=True) if scores else scan.raw, scan.weighted
     schema = frame.collect_schema()
@@ -119,7 +120,7 @@ def read_rows(
     rows = rows.select(*dict.fromkeys([*of_models.keys, *asked, "__doubt", *arrays]))
     size = max(SLICE_ROWS, _SCORES // max(len(names) * scores, _COLUMNS))
     met, total = 0, 0.0
-    with reading_rows(scan, len(of_models.keys) + len(arrays), progress=progress) as advance:
+    with reading_rows(scan, ahead, progress=progress) as advance:
         for batch in scan.batches(rows, chunk_size=size, maintain_order=weighted):
             met += len(batch) * len(names)
             scan.met(met)
@@ -159,6 +160,7 @@ def read_batches(
     groups: GroupNumbers,
     rows_by_code: dict[int, int],
     *,
+    ahead: int = 1,
     progress: bool = False,
 ) -> Iterator[Batch]:
     """Yield the valid rows of a scan, and count all rows by code of validity.
@@ -171,6 +173,8 @@ def read_batches(
         Assigns numbers to the groups at their first row.
     rows_by_code
         Counts all rows; changed in place.
+    ahead
+        Number of row groups to read ahead.
     progress
         Whether to show progress.
 
@@ -182,7 +186,7 @@ def read_batches(
     TooManyWeightsError
         As soon as a key ``weight`` has more than 1,000 values.
     """
-    found = read_rows(scan, groups, rows_by_code, 1, [pl.col("label")], progress=progress)
+    found = read_rows(scan, groups, rows_by_code, 1, [pl.col("label")], ahead=ahead, progress=progress)
     for numbers, (scores, labels), weights in found:
         yield Batch(numbers, scores, labels, weights)
 

@@ -104,7 +104,9 @@ def count_cells(
     rows_by_code: dict[int, int] = {}
 
     def codes() -> Iterator[Codes]:
-        for batch in read_batches(scan, groups, rows_by_code, progress=progress):
+        # One thread decodes the few columns of a row group.
+        ahead = 2 if len(scan.models) < 2 else 1
+        for batch in read_batches(scan, groups, rows_by_code, ahead=ahead, progress=progress):
             yield bins.codes(batch.numbers, batch.labels, batch.scores), batch.weights
 
     counted = count_codes(codes(), groups, 2, len(bins), weighted=scan.weighted, budget=budget)
