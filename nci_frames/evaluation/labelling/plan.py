@@ -169,12 +169,16 @@ def planned_half_width(
 ) -> float:
     """Return the half-width with these labels of each range, if the positives are as expected.
 
-    Logs are resampled as strata are (``draw_smoothly``, ``with_unseen_rows``), at one threshold.
+    Logs are resampled as strata are (``draws``, ``with_unseen_rows``), at one threshold.
     """
     rng, size = np.random.default_rng(_SEED), (_RESAMPLED, len(labels))
     found = rng.gamma(labels * cells.positive, size=size)
     rest = rng.gamma(labels * (1 - cells.positive), size=size)
-    rows, weight = np.tile(cells.rows, (_RESAMPLED, 1)), cells.rows / labels
+    weight = cells.rows / labels
+    # How many rows of the traffic a range stands for is chance, unless all rows weigh alike.
+    traffic = cells.rows / weight.min()
+    alike = weight.max() == weight.min()
+    rows = cells.rows * (np.ones(size) if alike else rng.gamma(traffic, size=size) / traffic)
     found *= rows / (found + rest)
     for flagged in (True, False):
         heaviest = np.where(cells.flagged[0] == flagged, weight, 0.0).argmax()
