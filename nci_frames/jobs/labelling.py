@@ -133,7 +133,7 @@ def plan_labels(
     ... })
     >>> plan = nf.plan_labels(scores, budget=1000, metric="recall", threshold=0.5)
     >>> plan.select("score_lower", "rows", "labels").rows()
-    [(-inf, 800000, 259), (0.001, 170000, 325), (0.01, 26000, 268), (0.1, 3200, 94), (0.5, 800, 54)]
+    [(-inf, 800000, 279), (0.001, 170000, 284), (0.01, 26000, 235), (0.1, 3200, 83), (0.5, 800, 119)]
     >>> plan["labels"].sum()
     1000
     """
@@ -197,7 +197,7 @@ def expected_half_widths(
     ... })
     >>> found = nf.expected_half_widths(scores, budget=1000, metric="recall", threshold=0.5)
     >>> found.select("labels", pl.col("value", "half_width").round(3)).rows()
-    [(1000, 0.138, 0.082), (1000, 0.138, 0.313), (2000, 0.138, 0.055)]
+    [(1000, 0.138, 0.085), (1000, 0.138, 0.313), (2000, 0.138, 0.06)]
     """
     asked = Asked(metric, threshold, alerts, beta, pilot, prevalence, compare, model, units)
     counted = asked.counted(scored, budget)
