@@ -15,9 +15,10 @@ from nci_frames.counting.logs.reading import Scan
 
 #: Rows read at a time: the batch size of Polars, so that it copies none.
 BATCH_ROWS = 1 << 18
-#: Rows processed at a time: larger arrays would be returned to the system and cleared for each use.
+#: Rows processed at a time: fewer take more calls, and arrays of more are returned to the system and cleared
+#: for each use.
 SLICE_ROWS = 1 << 17
-#: Scores of one model processed at a time: more would not stay in the cache of a core.
+#: Scores of one model processed at a time: with more, those of several classes leave the cache.
 _SLICE_SCORES = 1 << 18
 #: Values that a thread decodes at a time.
 _DECODED = 1 << 18

@@ -132,11 +132,12 @@ def read_rows(
                 for place, of_model in enumerate(names):
                     mine = [*islice(values, scores)]
                     # In NumPy, null is NaN, and the maximum of values with a NaN is NaN.
-                    no_number = not decide and any(np.isnan(score.max()) for score in mine)
                     if decide:
-                        place_of_highest, no_number = highest(mine)
-                        mine = [place_of_highest]
-                    columns = [*mine, *shared]
+                        decided, no_number = highest(mine)
+                        columns = [decided, *shared]
+                    else:
+                        no_number = any(np.isnan(score.max()) for score in mine)
+                        columns = [*mine, *shared]
                     if no_number or doubtful:
                         rows_here = batch[start : start + len(hashes)]
                         valid = _valid(scan, rows_here, of_model, rows_by_code)

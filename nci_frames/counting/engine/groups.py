@@ -111,13 +111,12 @@ class GroupNumbers:
             If the key ``weight`` has more than 1,000 values.
         """
         numbers = self._table.find(hashes)
-        unknown = np.flatnonzero(numbers < 0) if numbers.min(initial=0) < 0 else numbers[:0]
-        while len(unknown):
+        while numbers.min(initial=0) < 0:
+            unknown = np.flatnonzero(numbers < 0)
             # Nearly all groups of a batch are in its first rows, and to compare rows by value takes long.
             some = unknown[: max(_LEARNED, len(self))]
             self._learn(hashes[some], batch.select(self.keys)[start + some])
             numbers[unknown] = self._table.find(hashes[unknown])
-            unknown = unknown[numbers[unknown] < 0]
         return numbers
 
     def _learn(self, hashes: NDArray[np.uint64], rows: pl.DataFrame) -> None:

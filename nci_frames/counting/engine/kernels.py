@@ -89,9 +89,10 @@ class HashTable:
         # A slot has the last of its hashes; the others are searched.
         numbers = self._slots.take(self._slots_of(hashes))
         others = np.flatnonzero(self.hashes.take(numbers) != hashes)
-        order = np.argsort(self.hashes)
-        found = order.take(np.searchsorted(self.hashes, hashes[others], sorter=order), mode="clip")
-        numbers[others] = np.where(self.hashes[found] == hashes[others], found, -1)
+        if len(others):
+            order = np.argsort(self.hashes)
+            found = order.take(np.searchsorted(self.hashes, hashes[others], sorter=order), mode="clip")
+            numbers[others] = np.where(self.hashes[found] == hashes[others], found, -1)
         return numbers
 
     def _slots_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -119,7 +120,9 @@ class Bins:
         self._low = finite.min(initial=np.inf)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             self._scale = dtype(size) / (finite.max(initial=-np.inf) - self._low)
-        if np.isfinite(self._scale) and self._scale > 0:
+        # With one finite threshold, or a range that exceeds the precision, there are no cells of equal width.
+        self._even = bool(np.isfinite(self._scale) and self._scale > 0)
+        if self._even:
             of_cells = np.bincount(self._even_cells(self._edges[:-1]), minlength=size)
             self._below = np.where(of_cells, -1, of_cells.cumsum())
 
@@ -142,7 +145,7 @@ class Bins:
         return numbers
 
     def _searched(self, scores: NDArray[np.floating]) -> NDArray[np.integer]:
-        if not (np.isfinite(self._scale) and self._scale > 0):
+        if not self._even:
             return np.searchsorted(self._edges[:-1], scores, side="right")
         bins: NDArray[np.integer] = self._below.take(self._even_cells(scores))
         near = np.flatnonzero(bins < 0)
