@@ -115,15 +115,17 @@ class GroupNumbers:
             unknown = np.flatnonzero(numbers < 0)
             # Nearly all groups of a batch are in its first rows, and to compare rows by value takes long.
             some = unknown[: max(_LEARNED, len(self))]
-            self._learn(hashes[some], batch.select(self.keys)[start + some])
+            self._learn(hashes[some], [batch[key][start + some] for key in self.keys])
             numbers[unknown] = self._table.find(hashes[unknown])
         return numbers
 
-    def _learn(self, hashes: NDArray[np.uint64], rows: pl.DataFrame) -> None:
-        new = rows.with_columns(pl.Series("__hash", hashes)).unique(maintain_order=True)
-        values = new["__hash"].to_numpy()
-        if len(np.unique(values)) < len(values):
+    def _learn(self, hashes: NDArray[np.uint64], keys: list[pl.Series]) -> None:
+        # Without operations on frames, which wait for the threads that read the next rows.
+        _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
+        if not all(key[first[group]].equals(key) for key in keys):
             raise HashCollisionError
+        first.sort()
+        new = pl.DataFrame([key[first] for key in keys])
         if WEIGHT in self.keys:
             self._weights.update(new[WEIGHT])
             if len(self._weights) > MOST_STRATA:
@@ -132,8 +134,10 @@ class GroupNumbers:
             holds = new.with_columns(__holds=self.asked)["__holds"].to_numpy()
             self.holds = np.concatenate([self.holds, holds])
         # Store 0.0 for -0.0, whichever comes first; Polars gives both the same hash.
-        self._found.append(new.drop("__hash").with_columns(cs.float().replace(0.0, 0.0)))
-        self._table.add(values)
+        if any(dtype.is_float() for dtype in new.dtypes):
+            new = new.with_columns(cs.float().replace(0.0, 0.0))
+        self._found.append(new)
+        self._table.add(hashes[first])
 
 
 def with_group_numbers(keys: Mapping[str, pl.DataType], count: Callable[[GroupNumbers], _Result]) -> _Result:
