@@ -4,6 +4,7 @@ import io
 import os
 import sys
 import warnings
+from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
 
 class Command(click.Command):
     """A command whose errors name its options, or the keys of its job file."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; click alone would drop all but the last value of an option."""
+        *_, given = self.make_parser(ctx).parse_args([*args])
+        for option, times in Counter(given).items():
+            once = isinstance(option, click.Option) and not (option.multiple or option.is_flag or option.count)
+            if once and times > 1:
+                name = option.opts[0]
+                raise click.BadOptionUsage(name, f"Option {name!r} takes one value, {times} are given.", ctx)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
