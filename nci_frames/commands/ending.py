@@ -24,9 +24,8 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; click alone would drop all but the last value of an option."""
         *_, given = self.make_parser(ctx).parse_args([*args])
-        for option, times in Counter(given).items():
-            once = isinstance(option, click.Option) and not (option.multiple or option.is_flag or option.count)
-            if once and times > 1:
+        for option, times in Counter(option for option in given if isinstance(option, click.Option)).items():
+            if times > 1 and not (option.multiple or option.is_flag or option.count):
                 name = option.opts[0]
                 raise click.BadOptionUsage(name, f"Option {name!r} takes one value, {times} are given.", ctx)
         return super().parse_args(ctx, args)

@@ -10,7 +10,7 @@ from nci_frames.charts.intervals import draw_forest
 from nci_frames.charts.parts.selection import finite
 from nci_frames.charts.segments import chart_decomposition, chart_segments
 from nci_frames.evaluation.projection.projection import project_rates
-from nci_frames.evaluation.support.reasons import first_reason
+from nci_frames.evaluation.support.reasons import first_reason, in_brief
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, shown_models
 from nci_frames.questions.segment_lines import (
@@ -160,7 +160,15 @@ def traffic(comparison: Comparison) -> pl.DataFrame | None:
     if averages is None or comparison.field is None or "share" not in comparison.field.columns:
         return None
     rows = averages.filter(average="micro", metric="f_beta", beta=comparison.main_beta)
-    return rows.select("model", "prevalence", "value", "rank", "gap", "supported", "reason")
+    return _told(rows)
+
+
+def _told(rows: pl.DataFrame, keys: Sequence[str] = ()) -> pl.DataFrame:
+    """Return ranked values as shown: why the log cannot tell a value in a few words, instead of its rank."""
+    ranks = (pl.when("supported").then(name).alias(name) for name in ("rank", "gap"))
+    briefly = pl.col("reason").map_elements(lambda reason: in_brief([reason]), pl.String)
+    shown = rows.select(*keys, "prevalence", "model", "value", *ranks, briefly)
+    return shown if shown["reason"].count() else shown.drop("reason")
 
 
 def _by(comparison: Comparison) -> str:
@@ -179,7 +187,7 @@ def _best_areas(comparison: Comparison) -> pl.DataFrame | None:
     ordered = rows.filter(metric="pr_auc").sort(*keys, "rank", "model", nulls_last=True)
     segment, model = pl.struct(keys).rle_id(), pl.int_range(pl.len()).over(keys)
     few = ordered.filter(segment < _MOST_SEGMENTS, model < _MOST_MODELS)
-    return few.select(*keys, "prevalence", "model", "value", "rank", "gap")
+    return _told(few, keys)
 
 
 def _areas_title(comparison: Comparison) -> str:

@@ -72,6 +72,17 @@ def test_without_ranks_the_page_says_why_and_lists_the_segments(tables):
     assert areas.select("country", "model").n_unique() == len(SEGMENTS) * len(MODELS)
 
 
+@pytest.mark.parametrize(("prevalence", "told"), [(0.1, True), (1e-6, False)])
+def test_listed_areas_have_a_rank_only_where_the_log_can_tell_the_value(prevalence, told):
+    question = nf.Question(prevalence=prevalence)
+    shown = nf.compare_models(two_keys(), segments="country", prevalence=[prevalence], question=question)
+    (areas,) = (each.table(shown) for each in nf.report_questions() if each.name == "segment-areas")
+    assert areas["rank"].to_list() == ([1, 1, 1] if told else [None] * 3)
+    assert areas["value"].null_count() == 0
+    assert ("reason" in areas.columns) != told
+    assert told or areas["reason"].unique().to_list() == ["too few negatives"]
+
+
 def two_keys():
     """One model in the segments of two keys; it finds less in one value of the first key."""
     places = [(country, tier) for country in ("at", "de", "fr") for tier in (1, 2)]
