@@ -1,5 +1,6 @@
 """Options of a label plan, and the counts of its rows by scores or by pairs of decisions."""
 
+import functools
 import math
 import warnings
 from collections.abc import Callable, Mapping
@@ -36,6 +37,8 @@ _GIVE = f"give {Option('pilot')}, the counts of a labelled log: only its rates a
 
 #: Makes a plan for the counted rows or units of a log.
 Counted = Callable[[Goal], Plan]
+#: Returns what the pilot tells of a model.
+Law = Callable[[object], Pilot]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +102,11 @@ class Asked:
     def _scores(self, scored: pl.DataFrame | Scan) -> Counted:
         """Return the ranges between thresholds, and the expected positives in each."""
         known = None if self.pilot is None else _pilot_counts(self.pilot)
+        law_of = None if known is None else functools.cache(functools.partial(Pilot.of_scores, known))
         if isinstance(scored, Scan):
-            scored = self._counts_of(scored, known)
+            scored = self._counts_of(scored, known, law_of)
         model = self._model(scored)
-        law = None if known is None else Pilot.of_scores(known, model)
+        law = None if law_of is None else law_of(model)
         mine = scored.filter(pl.col("model").eq_missing(pl.lit(model))).drop("resolution", strict=False)
         keys = COUNTS.keys(mine.columns)
         counts = (pooled_counts(mine, over=keys) if keys else mine).sort("threshold")
@@ -123,12 +127,12 @@ class Asked:
         threshold = self._decision(scores)
         return lambda goal: goal.plan_of_scores(borders, rows, positive, threshold)
 
-    def _counts_of(self, scan: Scan, known: pl.DataFrame | None) -> pl.DataFrame:
+    def _counts_of(self, scan: Scan, known: pl.DataFrame | None, law_of: Law | None) -> pl.DataFrame:
         """Count the scores of a log at thresholds where the rates of the pilot change."""
         if self.units:
             scan = _whole_units(scan, self._model(scan))
         rows = ModelRows(scan, scan.raw, self.model)
-        grid = self._grid(known, rows)
+        grid = self._grid(rows, known, law_of)
         if scan.source.elsewhere is not None:
             tally = tally_scan(scan, thresholds=grid, by=[])
             counts, told = tally.counts, tally.warnings
@@ -152,13 +156,13 @@ class Asked:
         there = scored.models_there() if isinstance(scored, Scan) else scored["model"].unique()
         return one_model(there, self.model)
 
-    def _grid(self, known: pl.DataFrame | None, rows: ModelRows) -> list[float]:
+    def _grid(self, rows: ModelRows, known: pl.DataFrame | None, law_of: Law | None) -> list[float]:
         """Return the thresholds to count scores at."""
         fixed = [self.threshold] if isinstance(self.threshold, int | float) else []
-        if known is None:
+        if known is None or law_of is None:
             return sorted({LOWEST, *logit_thresholds(_FINE), HIGHEST, *fixed})
         model = self._likely_model(rows, known)
-        begins = Pilot.of_scores(known, model).begins
+        begins = law_of(model).begins
         of_model = known.filter(pl.col("model").eq_missing(pl.lit(model)))
         there = np.unique(of_model["threshold"].drop_nulls().to_numpy())
         some = there[np.unique(np.linspace(0, len(there) - 1, _FINE).astype(np.int64))]

@@ -106,12 +106,11 @@ def plan_labels(
     true positives and by positives, since the flagged rows are known. With few positives, the metric is not
     linear in them and its error is larger, and its interval must allow for unseen positives among rows of
     large weight. So several allocations are simulated: n in proportion to N·abs(c)^a·(p(1-p))^b with a in 0,
-    1/2, 1 and b in 1/2, 3/4, 1, for all but 0.05, 0.2, 0.35 or 0.5 of the labels, and to N·abs(c) for these.
-    Among those with an error of at most 1.15 times the smallest, the one with the narrowest interval is
-    returned; with *compare*, the one with the smallest error. A share of positives estimated from the scores
-    is often wrong with a small pilot: error and interval are then geometric means of those with this share
-    and with an eighth of it. In addition, 0.3 % of the positives are expected anywhere, since no pilot covers
-    the rarest ones.
+    1/2, 1 and b in 1/2, 3/4, 1, but at least 0.05 or 0.35 times the share of N·abs(c). The one with the
+    smallest product of error and half-width is returned; with *compare*, the one with the smallest error. A
+    share of positives estimated from the scores is often wrong with a small pilot: error and half-width are
+    then geometric means of those with this share and with an eighth of it. In addition, 0.3 % of the
+    positives are expected anywhere, since no pilot covers the rarest ones.
 
     The plan must be fixed before the labels are seen: ``docs/labelling.md`` describes the use of labels in
     batches.

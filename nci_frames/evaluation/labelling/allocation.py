@@ -47,7 +47,10 @@ def allocate(spread: Floats, rows: Rows, budget: int, least: int) -> Rows:
     low, high = -700.0, 700.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if worth(np.exp(middle)).sum() > budget else (low, middle)
+        spent = worth(np.exp(middle)).sum()
+        low, high = (middle, high) if spent > budget else (low, middle)
+        if spent == budget:
+            break
     labels = worth(np.exp(high))
     # Spend the rest one by one; if no label reduces the variance, by size.
     while (left := budget - int(labels.sum())) > 0:

@@ -1,5 +1,6 @@
 """A metric, or the difference of two models in it -> its derivatives by the rows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,14 +70,26 @@ def moves(cells: Cells, metric: str | pl.Expr, beta: float) -> Moves:
     return Moves(value, by_positive + of_positives, by_row)
 
 
-def values(cells: Cells, found: Floats, rows: Floats, metric: str | pl.Expr, beta: float) -> Floats:
-    """Return the value for each line of *found* positives and *rows* of the cells."""
-    every = rows.sum(axis=-1) + 2
-    found_of_models = [
-        sign * _metric(_points(flagged, found, rows), every, metric, beta)
-        for sign, flagged in zip(_SIGNS, cells.flagged, strict=False)
-    ]
-    return np.asarray(np.sum(found_of_models, axis=0))
+@dataclass(frozen=True, slots=True)
+class Logs:
+    """Some labelled logs of the same cells."""
+
+    cells: Cells
+    #: Number of positives in each cell, a line for each log.
+    found: Floats
+    #: Number of rows of each cell, in each log or in all of them.
+    rows: Floats
+
+
+def values(logs: Sequence[Logs], metric: str | pl.Expr, beta: float) -> list[Floats]:
+    """Return the values of all logs, evaluated at once: a call takes as long as a thousand values."""
+    every = [np.broadcast_to(some.rows.sum(axis=-1) + 2, len(some.found)) for some in logs]
+    found_of_models = []
+    for model, sign in zip(range(len(logs[0].cells.flagged)), _SIGNS, strict=False):
+        points = [_points(some.cells.flagged[model], some.found, some.rows) for some in logs]
+        found_of_models.append(sign * _metric(np.concatenate(points), np.concatenate(every), metric, beta))
+    ends = np.cumsum([len(some.found) for some in logs])
+    return np.split(np.sum(found_of_models, axis=0), ends[:-1])
 
 
 def _points(flagged: Flags, found: Floats, rows: Floats) -> Floats:

@@ -7,7 +7,8 @@ not drawn is a positive.
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +17,7 @@ import polars as pl
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats, Rows
-from nci_frames.evaluation.labelling.goals import Cells, moves, values
+from nci_frames.evaluation.labelling.goals import Cells, Logs, moves, values
 from nci_frames.evaluation.labelling.positives import prudent
 from nci_frames.evaluation.labelling.ranges import cut, joined, labels_of, spread_of
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
@@ -34,8 +35,10 @@ _RESAMPLED, _LOGS, _REPEATS = 1000, 40, 100
 #: with at least one positive per 20 labels.
 _DOUBT, _LABELS_EACH = 0.125, 20
 
-#: Takes cells, the labels of each, a metric and beta.
-Measure = Callable[[Cells, Rows, str | pl.Expr, float], float]
+#: Cells, and the labels of each.
+Sample = tuple[Cells, Rows]
+#: Takes samples, a metric and beta; returns a number for each sample.
+Measure = Callable[[Sequence[Sample], str | pl.Expr, float], list[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class Goal:
             strata = pl.DataFrame({"score_lower": begins, "score_upper": ends})
             found.append(self._plan(cells, strata, division))
         # The plan with the smallest error may have a wide interval, since it allows for unseen heavy rows.
-        return min(found, key=lambda plan: plan.judged(simulated_error) * plan.judged(planned_half_width))
+        return self._best(found, simulated_errors, planned_half_widths)
 
     def plan_of_flags(self, models: dict[str, float], units: Floats, positive: Floats) -> "Plan":
         """Return the plan for units flagged by both, the first, the second or none of two models."""
@@ -80,13 +83,26 @@ class Goal:
             score_lower=pl.lit(-np.inf), score_upper=pl.lit(np.inf), model_a=pl.lit(model_a),
             model_b=pl.lit(model_b), threshold_a=pl.lit(threshold_a), threshold_b=pl.lit(threshold_b),
         )  # fmt: skip
-        found = (self._plan(cells, strata, division) for division in _DIVISIONS)
-        return min(found, key=lambda plan: plan.judged(simulated_error))
+        found = [self._plan(cells, strata, division) for division in _DIVISIONS]
+        return self._best(found, simulated_errors)
 
     def _plan(self, cells: Cells, strata: pl.DataFrame, division: tuple[float, float, float]) -> "Plan":
         moved = moves(cells, self.metric, self.beta)
         labels = labels_of(cells, spread_of(cells, moved.positive, division), self.budget)
         return Plan(self, cells, moved.value, labels, strata)
+
+    def _best(self, plans: list["Plan"], *measures: Measure) -> "Plan":
+        """Return the plan with the smallest product of the measures."""
+        samples = [(plan.cells, plan.labels) for plan in plans]
+        product = np.prod([self.judged(samples, measure) for measure in measures], axis=0)
+        return plans[int(np.nan_to_num(product, nan=np.inf).argmin())]
+
+    def judged(self, samples: Sequence[Sample], measure: Measure) -> Floats:
+        """Return a measure of each sample; in doubt, the geometric mean with all and with fewer positives."""
+        each = [doubtful(*sample) if self.doubtful else [sample] for sample in samples]
+        found = measure([*itertools.chain(*each)], self.metric, self.beta)
+        by_sample = np.reshape(found, (len(samples), -1))
+        return np.asarray(by_sample.prod(axis=1) ** (1 / by_sample.shape[1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +119,7 @@ class Plan:
 
     def error(self) -> float:
         """Return the root mean squared error of the metric, simulated."""
-        return simulated_error(self.cells, self.labels, self.goal.metric, self.goal.beta)
-
-    def judged(self, measure: Measure) -> float:
-        """Return a measure of the plan, by which plans are compared."""
-        asked = (self.cells, self.labels, self.goal.metric, self.goal.beta)
-        return doubtful(measure, *asked) if self.goal.doubtful else measure(*asked)
+        return simulated_errors([(self.cells, self.labels)], self.goal.metric, self.goal.beta)[0]
 
     def table(self) -> pl.DataFrame:
         """Return the plan as a frame."""
@@ -131,23 +142,27 @@ class Plan:
         if "flagged_by" in self.strata.columns:
             errors = (self.error(), uniform_error(self.cells, labels, metric, beta), twice.error())
             return [normal_quantile(level) * error for error in errors]
-        planned = [planned_half_width(plan.cells, plan.labels, metric, beta, level) for plan in (self, twice)]
+        samples = [(plan.cells, plan.labels) for plan in (self, twice)]
+        planned = planned_half_widths(samples, metric, beta, level)
         return [planned[0], uniform_half_width(self.cells, labels, metric, beta, level), planned[1]]
 
 
-def doubtful(measure: Measure, cells: Cells, labels: Rows, metric: str | pl.Expr, beta: float) -> float:
-    """Return the geometric mean of a measure with the expected positives and with fewer."""
+def doubtful(cells: Cells, labels: Rows) -> list[Sample]:
+    """Return the sample with the expected positives, and with fewer."""
     least = labels.sum() / _LABELS_EACH / (cells.rows @ cells.positive)
     shares = [np.minimum(max(part, least) * cells.positive, 1.0) for part in (1.0, _DOUBT)]
-    found = [measure(replace(cells, positive=share), labels, metric, beta) for share in shares]
-    return float(np.sqrt(np.prod(found)))
+    return [(replace(cells, positive=share), labels) for share in shares]
 
 
-def simulated_error(cells: Cells, labels: Rows, metric: str | pl.Expr, beta: float) -> float:
-    """Return the root mean squared error of the value with these labels of each cell."""
-    rng = np.random.default_rng(_SEED)
-    found = rng.binomial(labels, cells.positive, (_SAMPLES, len(labels))) * (cells.rows / labels)
-    return _error(cells, found, cells.rows, metric, beta)
+def simulated_errors(samples: Sequence[Sample], metric: str | pl.Expr, beta: float) -> list[float]:
+    """Return the root mean squared error of the value of each sample."""
+
+    def sampled(cells: Cells, labels: Rows) -> Logs:
+        rng = np.random.default_rng(_SEED)
+        found = rng.binomial(labels, cells.positive, (_SAMPLES, len(labels))) * (cells.rows / labels)
+        return Logs(cells, found, cells.rows)
+
+    return _errors(_drawn(sampled, samples), metric, beta)
 
 
 def uniform_error(cells: Cells, labels: int, metric: str | pl.Expr, beta: float) -> float:
@@ -156,38 +171,48 @@ def uniform_error(cells: Cells, labels: int, metric: str | pl.Expr, beta: float)
     every = cells.rows.sum()
     rows = rng.multinomial(labels, cells.rows / every, _SAMPLES)
     found = rng.binomial(rows, cells.positive)
-    return _error(cells, found * (every / labels), rows * (every / labels), metric, beta)
+    return _errors([Logs(cells, found * (every / labels), rows * (every / labels))], metric, beta)[0]
 
 
-def _error(cells: Cells, found: Floats, rows: Floats, metric: str | pl.Expr, beta: float) -> float:
-    truth = values(cells, (cells.rows * cells.positive)[None], cells.rows[None], metric, beta)
-    return float(np.sqrt(np.nanmean((values(cells, found, rows, metric, beta) - truth) ** 2)))
+def _drawn(draw: Callable[[Cells, Rows], Logs], samples: Sequence[Sample]) -> list[Logs]:
+    """Draw the logs of each sample, in parallel: NumPy draws without holding the lock of Python."""
+    with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
+        return list(threads.map(draw, *zip(*samples, strict=True)))
 
 
-def planned_half_width(
-    cells: Cells, labels: Rows, metric: str | pl.Expr, beta: float, level: float = 0.95
-) -> float:
-    """Return the half-width with these labels of each range, if the positives are as expected.
+def _errors(logs: Sequence[Logs], metric: str | pl.Expr, beta: float) -> list[float]:
+    every = [some.cells for some in logs]
+    expected = [Logs(cells, (cells.rows * cells.positive)[None], cells.rows) for cells in every]
+    both = zip(values(logs, metric, beta), values(expected, metric, beta), strict=True)
+    return [float(np.sqrt(np.nanmean((found - truth) ** 2))) for found, truth in both]
 
-    Logs are resampled as strata are (``draws``, ``with_unseen_rows``), at one threshold.
-    """
+
+def planned_half_widths(
+    samples: Sequence[Sample], metric: str | pl.Expr, beta: float, level: float = 0.95
+) -> list[float]:
+    """Return the half-width with these labels of each range, if the positives are as expected."""
+    resampled = values(_drawn(_resampled, samples), metric, beta)
+    ends = [np.nanquantile(some, [(1 - level) / 2, (1 + level) / 2]) for some in resampled]
+    return [float(upper - lower) / 2 for lower, upper in ends]
+
+
+def _resampled(cells: Cells, labels: Rows) -> Logs:
+    """Resample a log as strata are (``draws``, ``with_unseen_rows``), at one threshold."""
     rng, size = np.random.default_rng(_SEED), (_RESAMPLED, len(labels))
-    found = rng.gamma(labels * cells.positive, size=size)
-    rest = rng.gamma(labels * (1 - cells.positive), size=size)
+    found = rng.standard_gamma(labels * cells.positive, size=size)
+    rest = rng.standard_gamma(labels * (1 - cells.positive), size=size)
     weight = cells.rows / labels
     # How many rows of the traffic a range stands for is chance, unless all rows weigh alike.
     traffic = cells.rows / weight.min()
     alike = weight.max() == weight.min()
-    rows = cells.rows * (np.ones(size) if alike else rng.gamma(traffic, size=size) / traffic)
+    rows = cells.rows * (np.ones(size) if alike else rng.standard_gamma(traffic, size=size) / traffic)
     found *= rows / (found + rest)
     for flagged in (True, False):
         heaviest = np.where(cells.flagged[0] == flagged, weight, 0.0).argmax()
         more = weight[heaviest] * unseen_shares(rng, (2, _RESAMPLED))
         found[:, heaviest] += more[0]
         rows[:, heaviest] += more.sum(axis=0)
-    resampled = values(cells, found, rows, metric, beta)
-    lower, upper = np.nanquantile(resampled, [(1 - level) / 2, (1 + level) / 2])
-    return float(upper - lower) / 2
+    return Logs(cells, found, rows)
 
 
 def uniform_half_width(

@@ -95,7 +95,7 @@ class CalledMetric(pl.Expr):
 
     def evaluated(self, frame: pl.DataFrame) -> Floats:
         """Return the value for each row of a frame that has the columns it reads; NaN for null."""
-        return frame.select(value=self.cast(pl.Float64))["value"].fill_null(np.nan).to_numpy()
+        return frame.select(value=self.cast(pl.Float64).fill_null(np.nan))["value"].to_numpy()
 
     def at(self, rates: Floats, prevalence: Floats | float, beta: Floats | float) -> Floats:
         """Return the values at TPR = rates[0] and FPR = rates[1]; NaN where undefined.

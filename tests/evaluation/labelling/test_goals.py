@@ -13,7 +13,13 @@ from scipy.stats import binom
 import nci_frames as nf
 from nci_frames.evaluation.labelling.goals import Cells, moves
 from nci_frames.evaluation.labelling.pilots import Pilot
-from nci_frames.evaluation.labelling.plan import doubtful, simulated_error, uniform_error
+from nci_frames.evaluation.labelling.plan import (
+    Goal,
+    doubtful,
+    planned_half_widths,
+    simulated_errors,
+    uniform_error,
+)
 from nci_frames.evaluation.labelling.positives import by_laws, mixed
 from nci_frames.evaluation.labelling.ranges import uniform_deviation
 from tests.logs import unit_log
@@ -70,7 +76,7 @@ def test_standard_errors_are_those_of_simulated_samples(metric):
     error = values(drawn, np.tile(CELLS.rows, (4000, 1))).std()
     linear = (CELLS.rows * moved.positive) ** 2 * CELLS.positive * (1 - CELLS.positive) / labels
     assert np.sqrt(linear.sum()) == pytest.approx(error, rel=0.08)
-    assert simulated_error(CELLS, labels, metric, 1.0) == pytest.approx(error, rel=0.08)
+    assert simulated_errors([(CELLS, labels)], metric, 1.0) == [pytest.approx(error, rel=0.08)]
     uniform = rng.multinomial(900_000, CELLS.rows / CELLS.rows.sum(), 4000)
     error = values(rng.binomial(uniform, CELLS.positive), uniform).std()
     assert uniform_deviation(CELLS, moved, 900_000) == pytest.approx(error, rel=0.08)
@@ -85,23 +91,34 @@ def test_the_error_of_few_positives_is_that_of_all_outcomes():
     chance = binom.pmf(missed, 3, 0.1)[:, None] * binom.pmf(hit, 4, 0.5)
     found = (10 * hit + 0.5) / (100 * missed[:, None] + 10 * hit + 1)
     error = np.sqrt((chance * (found - 20.5 / 51) ** 2).sum())
-    assert simulated_error(cells, labels, "recall", 1.0) == pytest.approx(error, rel=0.03)
+    assert simulated_errors([(cells, labels)], "recall", 1.0) == [pytest.approx(error, rel=0.03)]
 
 
 def test_a_doubtful_number_of_positives_may_be_an_eighth():
     labels = np.array([30, 30, 30, 30])
     expected = CELLS.rows @ CELLS.positive
+    few = replace(CELLS, positive=CELLS.positive * 12 / expected)
 
     def error(positives):
         cells = replace(CELLS, positive=CELLS.positive * positives / expected)
-        return simulated_error(cells, labels, "recall", 1.0)
+        return simulated_errors([(cells, labels)], "recall", 1.0)[0]
 
-    wanted = np.sqrt(error(expected) * error(expected / 8))
-    assert doubtful(simulated_error, CELLS, labels, "recall", 1.0) == pytest.approx(wanted)
     # At least a positive for twenty labels.
-    few = replace(CELLS, positive=CELLS.positive * 12 / expected)
-    wanted = np.sqrt(error(12) * error(6))
-    assert doubtful(simulated_error, few, labels, "recall", 1.0) == pytest.approx(wanted)
+    wanted = [np.sqrt(error(expected) * error(expected / 8)), np.sqrt(error(12) * error(6))]
+    samples = [(CELLS, labels), (few, labels)]
+    assert Goal("recall", 1.0, 120, doubtful=True).judged(samples, simulated_errors) == pytest.approx(wanted)
+    sure = Goal("recall", 1.0, 120, doubtful=False)
+    assert sure.judged(samples, simulated_errors) == pytest.approx([error(expected), error(12)])
+
+
+def test_samples_are_measured_together_as_each_alone():
+    labels = np.array([30, 30, 30, 30])
+    fewer = Cells(CELLS.rows[1:], CELLS.positive[1:], CELLS.flagged[:, 1:])
+    samples = [*doubtful(CELLS, labels), (fewer, labels[1:]), (CELLS, labels[::-1] + np.arange(4))]
+    for measure in (simulated_errors, planned_half_widths):
+        alone = [measure([sample], "f_beta", 2.0)[0] for sample in samples]
+        assert measure(samples, "f_beta", 2.0) == alone
+        assert len(set(alone)) == len(samples)
 
 
 @given(st.integers(0, 1000))
