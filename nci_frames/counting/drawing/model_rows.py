@@ -110,9 +110,12 @@ class ModelRows:
 
 def valid_rows(scan: Scan, rows: pl.LazyFrame, rows_by_code: dict[int, int]) -> Iterator[pl.DataFrame]:
     """Read the valid rows of a frame derived from a scan, and count all rows by code."""
-    with row_groups_ahead(2, local=bool(scan.source.files)):
+    with row_groups_ahead(3, local=bool(scan.source.files)):
         for batch in scan.batches(rows, chunk_size=BATCH_ROWS, maintain_order=False):
-            yield scan.valid(batch, rows_by_code).drop(REASON)
+            valid = scan.valid(batch, rows_by_code)
+            # Faster than drop, which waits for the threads that read the next rows.
+            valid.drop_in_place(REASON)
+            yield valid
 
 
 def one_model(models: Iterable[object], named: str | None) -> object:

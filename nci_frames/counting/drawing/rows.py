@@ -12,13 +12,12 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.errors import SourceError
-from nci_frames.base.typing import Floats
 from nci_frames.counting.drawing.draw import Draw, Rows
 from nci_frames.counting.engine.batch import SLICE_ROWS
 from nci_frames.counting.engine.grid import CellCounts
+from nci_frames.counting.engine.kernels import cells_of_strata
 from nci_frames.counting.logs.row_hashes import hash_rows, is_quick
 from nci_frames.counting.logs.rows import REASON
 
@@ -26,8 +25,6 @@ from nci_frames.counting.logs.rows import REASON
 _FEWEST_BITS, _MOST_BITS, _KEPT = 6, 18, 1 << 17
 #: With more rows than this, a hash of more columns is tried.
 _MOST_KEPT = 1 << 18
-#: Odd multiplier that spreads numbers: 2 to the 64th, divided by the golden ratio.
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def drawn_rows(draw: Draw, told: dict[int, int]) -> pl.DataFrame:
@@ -96,39 +93,33 @@ class _Cells:
         chosen = np.zeros(len(self.counts), np.bool_)
         cells = np.searchsorted(self.ends, places, side="right")
         chosen[cells] = True
-        in_some = chosen.reshape(len(self.draw.plan), -1).any(axis=0)
 
         def may_be_drawn(hashed: pl.Series) -> pl.Series:
-            rows = hashed.struct.unnest()
-            found = in_some.take(self._first_bits(rows))
-            few = np.flatnonzero(found)
-            found[few] = chosen.take(self._cells_of(rows[few]))
-            return pl.Series(found)
+            return pl.Series(chosen.take(self._cells_of(hashed.struct.unnest())))
 
         # For the other columns, Polars reads only these rows.
         drawable = pl.struct(self._looked_at).map_batches(
             may_be_drawn, return_dtype=pl.Boolean, is_elementwise=True
         )
         columns = [name for name in self.draw.log.rows.collect_schema() if name != REASON]
-        kept = [
-            _once(
-                rows.with_columns(
-                    __cell=self._cells_of(rows), __hash=hash_rows(rows), __copies=pl.lit(1, pl.Int64)
-                )
-            )
-            for rows in self.draw.log.read(columns, {}, drawable)
-        ]
         wanted = np.flatnonzero(chosen)
         before = np.concatenate([[0], self.counts[wanted].cumsum()])
+        kept = []
+        for batch in self.draw.log.read(columns, {}, drawable):
+            rows = batch.rechunk()
+            one = pl.lit(1, pl.Int64)
+            found = rows.with_columns(__cell=self._cells_of(rows), __hash=hash_rows(rows), __copies=one)
+            # If there are many, equal rows are stored once, with their number.
+            kept.append(_once(found) if before[-1] > _MOST_KEPT else found)
         if sum(rows["__copies"].sum() for rows in kept) != before[-1]:
             msg = "the source gives other rows when it is read again"
             hint = "collect what can be read only once"
             raise SourceError(msg, where=self.draw.log.scan.source.where, hint=hint)
-        found = _once(pl.concat(kept)).sort("__cell", "__hash")
-        # Equal rows are stored once, with their number.
-        here = found["__copies"].to_numpy().cumsum()
+        found = pl.concat(kept)
+        order = found.select(pl.arg_sort_by("__cell", "__hash")).to_series()
+        here = found["__copies"].gather(order).to_numpy().cumsum()
         offset = before[np.searchsorted(wanted, cells)] + places - (self.ends - self.counts)[cells]
-        drawn: pl.DataFrame = found[np.searchsorted(here, offset, side="right")]
+        drawn: pl.DataFrame = found[order.gather(np.searchsorted(here, offset, side="right"))]
         stratum = pl.col("__cell") // (1 << self.bits)
         return drawn.select(pl.exclude("__cell", "__hash", "__copies"), stratum=stratum.cast(pl.Int64))
 
@@ -139,29 +130,8 @@ class _Cells:
     def _cells_of(self, rows: pl.DataFrame) -> Rows:
         """Return the cell of each row."""
         lower = self.draw.plan["score_lower"].to_numpy()
-        cells = self._first_bits(rows)
-        cells |= _strata(rows["score"].to_numpy(), lower).astype(np.int64) << self.bits
-        return cells
-
-    def _first_bits(self, rows: pl.DataFrame) -> Rows:
-        if self.hashed == ["score"]:
-            # -0.0 is 0.0.
-            hashes = np.add(rows["score"].to_numpy(), 0.0, dtype=np.float64).view(np.uint64)
-            hashes *= _GOLDEN
-        else:
-            hashes = hash_rows(rows.select(self.hashed))
-        hashes >>= np.uint64(64 - self.bits)
-        first: Rows = hashes.view(np.int64)
-        return first
-
-
-def _strata(score: Floats, lower: Floats) -> NDArray[np.integer]:
-    """Return the range of each score, compared in the precision of the score."""
-    borders = lower.astype(score.dtype)
-    found = np.zeros(len(score), np.min_scalar_type(len(borders)))
-    for border in borders[1:]:
-        found += (score >= border).view(np.uint8)
-    return found
+        hashes = None if self.hashed == ["score"] else hash_rows(rows.select(self.hashed))
+        return cells_of_strata(rows["score"].to_numpy(), lower, self.bits, hashes)
 
 
 def _once(rows: pl.DataFrame) -> pl.DataFrame:

@@ -19,6 +19,8 @@ SOURCES = tuple(Path(__file__).with_name(name) for name in ("kernels.c", "scores
 #: Number of lookup cells of thresholds: as many as fit the cache of a core, or more with many thresholds, so
 #: that few cells have several.
 _CELLS, _CELLS_OF_A_THRESHOLD, _MOST_CELLS = 1 << 16, 16, 1 << 18
+#: Odd multiplier that spreads numbers: 2 to the 64th, divided by the golden ratio.
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def library_path() -> Path:
@@ -184,3 +186,24 @@ def highest(scores: Sequence[NDArray[np.floating]]) -> tuple[NDArray[np.int64], 
     pointers = np.array([_address(column) for column in columns], np.uintp)
     doubtful = _call(f"find_highest_{kind.name}", len(places), len(columns), pointers, places)
     return places, bool(doubtful)
+
+
+def cells_of_strata(
+    scores: NDArray[np.floating], lower: Floats, bits: int, hashes: NDArray[np.uint64] | None = None
+) -> NDArray[np.int64]:
+    """Return the cell of each row: the number of its stratum, followed by the first bits of its hash.
+
+    *lower* are the ascending lower ends of the strata, compared in the precision of the scores; the first has
+    no end. Without hashes, those of the scores are used.
+    """
+    borders = lower[1:].astype(scores.dtype)
+    if LIBRARY is not None:
+        rows, cells = np.ascontiguousarray(scores), np.empty(len(scores), np.int64)
+        name = f"cells_of_strata_{borders.dtype.name}"
+        _call(name, len(rows), rows, len(borders), borders, hashes, bits, cells)
+        return cells
+    if hashes is None:
+        # -0.0 is 0.0.
+        hashes = np.add(scores, 0.0, dtype=np.float64).view(np.uint64) * _GOLDEN
+    strata = np.searchsorted(borders, scores, side="right")
+    return (strata << bits) | (hashes >> np.uint64(64 - bits)).view(np.int64)

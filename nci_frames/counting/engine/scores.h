@@ -141,6 +141,33 @@ CLONED int32_t OF_TYPE(find_highest)(int64_t n, int64_t columns, const REAL *con
     return missing;
 }
 
+/* Number the cell of each row: its stratum, the number of borders <= score, before the first bits of its hash. Without
+   hashes, that of the score is used: its bits as a double, times an odd number that spreads them. */
+CLONED void OF_TYPE(cells_of_strata)(int64_t n, const REAL *scores, int64_t borders, const REAL *border,
+                                     const uint64_t *hashes, int64_t bits, int64_t *cells)
+{
+    enum { rows = 512 };
+    BITS stratum[rows];
+    uint64_t hash[rows];
+    for (int64_t start = 0; start < n; start += rows) {
+        const int here = n - start < rows ? (int)(n - start) : rows;
+        const REAL *score = scores + start;
+        memset(stratum, 0, sizeof stratum);
+        for (int64_t k = 0; k < borders; k++)
+            for (int row = 0; row < here; row++)
+                stratum[row] += score[row] >= border[k];
+        for (int row = 0; row < here; row++) {
+            const double value = (double)score[row] + 0.0; /* -0.0 is 0.0 */
+            memcpy(hash + row, &value, sizeof value);
+            hash[row] *= 0x9E3779B97F4A7C15;
+        }
+        if (hashes != NULL)
+            memcpy(hash, hashes + start, (size_t)here * sizeof *hash);
+        for (int row = 0; row < here; row++)
+            cells[start + row] = (int64_t)stratum[row] << bits | (int64_t)(hash[row] >> (64 - bits));
+    }
+}
+
 #undef REAL
 #undef BITS
 #undef OF_TYPE

@@ -1,6 +1,7 @@
 """The inner loops, in C and in NumPy, each beside the plain way to do the same."""
 
 import shutil
+import struct
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 import nci_frames as nf
 from nci_frames.counting.engine import kernels
-from nci_frames.counting.engine.kernels import Bins, HashTable, add_codes, highest
+from nci_frames.counting.engine.kernels import Bins, HashTable, add_codes, cells_of_strata, highest
 
 TYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 COMPILER = (sysconfig.get_config_var("CC") or "cc").split()[0]
@@ -152,3 +153,22 @@ def test_a_nan_among_scores_is_noticed(row: int, dtype: type) -> None:
     assert highest(list(scores))[1] is False
     scores[row % 3, row] = np.nan
     assert highest(list(scores))[1] is True
+
+
+@TYPES
+@pytest.mark.parametrize("strata", [1, 2, 16, 300])
+def test_a_cell_is_a_stratum_and_the_first_bits_of_a_hash(strata: int, dtype: type) -> None:
+    rng = np.random.default_rng(strata)
+    lower = np.append(-np.inf, np.sort(rng.normal(size=strata - 1)))
+    scores = np.concatenate([rng.normal(size=1300), lower, [np.inf, 0.0, -0.0]]).astype(dtype)
+    expected = np.searchsorted(lower.astype(dtype), scores, side="right") - 1
+    hashes = rng.integers(0, 1 << 64, len(scores), np.uint64)
+    cells = cells_of_strata(scores, lower, 7, hashes)
+    assert [divmod(cell, 1 << 7) for cell in cells.tolist()] == [
+        (stratum, number >> 57) for stratum, number in zip(expected.tolist(), hashes.tolist(), strict=True)
+    ]
+    # The hash of a score is that of its bits in double precision, without the sign of zero.
+    bits = [struct.unpack("<Q", struct.pack("<d", score + 0.0))[0] for score in scores.tolist()]
+    spread = [number * 0x9E3779B97F4A7C15 % 2**64 >> 57 for number in bits]
+    of_scores = cells_of_strata(np.repeat(scores, 2)[::2], lower, 7)
+    assert (of_scores == (expected << 7) + spread).all()
