@@ -17,6 +17,7 @@ from nci_frames.counting.engine.batch import Batch
 from nci_frames.counting.engine.batches import read_batches
 from nci_frames.counting.engine.grid import Counted, Counts
 from nci_frames.counting.engine.groups import GroupNumbers
+from nci_frames.counting.engine.kernels import by_group, count_sorted
 from nci_frames.counting.engine.memory import KEY_BYTES, Budget
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.schemas import rows_of_runs
@@ -129,19 +130,7 @@ def count_one(scores: Floats, labels: NDArray[np.bool_]) -> Distinct:
         below.sort()
         above.sort()
         bits = np.concatenate([below[::-1], above])
-    true_before = np.zeros(len(bits) + 1, np.int64)
-    np.cumsum(bits & 1, out=true_before[1:])
-    np.right_shift(bits, 1, out=bits)
-    scores = bits.view(scores.dtype)
-    if negative is not None:
-        np.negative(scores[: len(below)], out=scores[: len(below)])
-    first = np.flatnonzero(_begins(scores))
-    fn = true_before[:-1]
-    if len(first) < len(scores):
-        scores, fn = scores[first], fn[first]
-    tn = np.subtract(first, fn, out=first)
-    true = true_before[-1]
-    return scores, true - fn, (len(bits) - true) - tn, fn, tn
+    return count_sorted(bits, 0 if negative is None else len(below), scores.dtype)
 
 
 def _begins(values: NDArray[np.generic]) -> NDArray[np.bool_]:
@@ -178,16 +167,13 @@ def together(batches: Iterable[Batch], groups: GroupNumbers) -> Iterator[list[Ba
 
 def ordered(batches: list[Batch]) -> Block:
     """Return the rows of batches as one block; rows of a group keep their order."""
-    numbers = np.concatenate([batch.numbers for batch in batches])
-    # The stable sort of 16-bit numbers is a radix sort.
-    small = numbers.astype(np.uint16) if numbers.max(initial=0) < 1 << 16 else numbers
-    rows = np.argsort(small, kind="stable")
-    weights = [batch.weights for batch in batches if batch.weights is not None]
     return Block(
-        np.append(0, np.cumsum(np.bincount(numbers))),
-        np.concatenate([batch.scores for batch in batches])[rows],
-        np.concatenate([batch.labels for batch in batches])[rows],
-        np.concatenate(weights)[rows] if weights else None,
+        *by_group(
+            [batch.numbers for batch in batches],
+            [batch.scores for batch in batches],
+            [batch.labels for batch in batches],
+            [batch.weights for batch in batches if batch.weights is not None],
+        )
     )
 
 

@@ -6,6 +6,7 @@ The NumPy form of each loop says what the C form computes; only the time differs
 import ctypes
 import zlib
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -207,3 +208,59 @@ def cells_of_strata(
         hashes = np.add(scores, 0.0, dtype=np.float64).view(np.uint64) * _GOLDEN
     strata = np.searchsorted(borders, scores, side="right")
     return (strata << bits) | (hashes >> np.uint64(64 - bits)).view(np.int64)
+
+
+def by_group(
+    numbers: Sequence[NDArray[np.int64]],
+    scores: Sequence[NDArray[np.floating]],
+    labels: Sequence[NDArray[np.bool_]],
+    weights: Sequence[NDArray[np.float64]],
+) -> tuple[NDArray[np.int64], NDArray[np.floating], NDArray[np.bool_], NDArray[np.float64] | None]:
+    """Return the bounds of each group number, and scores, labels and weights, ordered by it.
+
+    All come in pieces; without *weights* they are None. Rows of a group keep their order.
+    """
+    rows_of = np.zeros(1 + max(piece.max(initial=-1) for piece in numbers), np.int32)
+    for piece in numbers:
+        add_codes(rows_of, piece, None)
+    bounds = np.append(0, rows_of.cumsum(dtype=np.int64))
+    if LIBRARY is None:
+        every = np.concatenate(numbers)
+        # The stable sort of 16-bit numbers is a radix sort.
+        order = np.argsort(every.astype(np.uint16) if len(rows_of) <= 1 << 16 else every, kind="stable")
+        of_row = np.concatenate(weights)[order] if weights else None
+        return bounds, np.concatenate(scores)[order], np.concatenate(labels)[order], of_row
+    rows, kind = bounds[-1], np.result_type(*scores)
+    placed = np.empty(rows, kind), np.empty(rows, np.bool_), np.empty(rows) if weights else None
+    following = bounds.copy()
+    for piece, score, label, weight in zip_longest(numbers, scores, labels, weights):
+        given = np.ascontiguousarray(score, kind), np.ascontiguousarray(label)
+        weighing = None if weight is None else np.ascontiguousarray(weight)
+        _call(f"place_rows_{kind.name}", len(piece), piece, *given, weighing, following, *placed)
+    return bounds, *placed
+
+
+def count_sorted(
+    rows: NDArray[np.unsignedinteger], below: int, dtype: np.dtype[np.floating]
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct scores of rows in their order, and tp, fp, fn and tn at each.
+
+    A row is twice the bits of the magnitude of its score, of type *dtype*, plus its class. The first *below*
+    rows have negative scores. The array of rows is overwritten.
+    """
+    if LIBRARY is not None:
+        sizes = np.empty(2, np.int64)
+        _call(f"survey_sorted_{dtype.name}", len(rows), rows, below, sizes)
+        distinct, positives = sizes.tolist()
+        # Not one array for all, for which NumPy would ask for huge pages: not every system has them at hand.
+        threshold, (tp, fp, fn, tn) = np.empty(distinct), (np.empty(distinct, np.int64) for _ in range(4))
+        found = threshold, tp, fp, fn, tn
+        _call(f"count_sorted_{dtype.name}", len(rows), rows, below, distinct, positives, *found)
+        return found
+    true_before = np.append(0, (rows & 1).cumsum(dtype=np.int64))
+    scores = np.right_shift(rows, 1, out=rows).view(dtype)
+    np.negative(scores[:below], out=scores[:below])
+    first = np.flatnonzero(np.append(True, scores[1:] != scores[:-1])[: len(scores)])
+    true, fn = true_before[-1], true_before[first]
+    tn = first - fn
+    return scores[first].astype(np.float64), true - fn, len(rows) - true - tn, fn, tn

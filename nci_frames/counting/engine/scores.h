@@ -168,6 +168,59 @@ CLONED void OF_TYPE(cells_of_strata)(int64_t n, const REAL *scores, int64_t bord
     }
 }
 
+/* Put each row into the next place of its group. Weights may be null. */
+void OF_TYPE(place_rows)(int64_t n, const int64_t *numbers, const REAL *scores, const uint8_t *labels,
+                         const double *weights, int64_t *next, REAL *placed_scores, uint8_t *placed_labels,
+                         double *placed_weights)
+{
+    for (int64_t row = 0; row < n; row++) {
+        const int64_t place = next[numbers[row]]++;
+        placed_scores[place] = scores[row];
+        placed_labels[place] = labels[row];
+        if (weights != NULL)
+            placed_weights[place] = weights[row];
+    }
+}
+
+/* Find the number of distinct scores and of positives of sorted rows: each is the bits of a magnitude, followed by the
+   class as the lowest bit. The first rows, as many as below, have negative scores. */
+CLONED void OF_TYPE(survey_sorted)(int64_t n, const BITS *rows, int64_t below, int64_t *sizes)
+{
+    int64_t distinct = n > 0, positives = n > 0 ? rows[0] & 1 : 0;
+    for (int64_t row = 1; row < n; row++) {
+        distinct += ((rows[row] ^ rows[row - 1]) & ~(BITS)1) != 0;
+        positives += rows[row] & 1;
+    }
+    /* The lowest positive score may have the magnitude of the highest negative one. */
+    if (below > 0 && below < n)
+        distinct += ((rows[below] ^ rows[below - 1]) & ~(BITS)1) == 0;
+    sizes[0] = distinct;
+    sizes[1] = positives;
+}
+
+/* Count such rows of both classes from each distinct score up, and below it. */
+void OF_TYPE(count_sorted)(int64_t n, const BITS *rows, int64_t below, int64_t distinct, int64_t positives,
+                           double *threshold, int64_t *tp, int64_t *fp, int64_t *fn, int64_t *tn)
+{
+    const BITS most = (BITS)(((uint64_t)1 << (8 * sizeof(BITS) - 1)) - 1);
+    int64_t place = distinct, found = 0;
+    BITS before = 0;
+    /* From the highest score down, so that the last of several rows with one score to be written has all of them. */
+    for (int64_t row = n - 1; row >= 0; row--) {
+        const BITS bits = ((rows[row] >> 1) & most) | (row < below ? ~most : 0);
+        REAL score;
+        memcpy(&score, &bits, sizeof score);
+        place -= row == n - 1 || bits != before;
+        before = bits;
+        found += rows[row] & 1;
+        threshold[place] = score;
+        tp[place] = found;
+        fp[place] = n - row - found;
+        fn[place] = positives - found;
+        tn[place] = row - (positives - found);
+    }
+}
+
 #undef REAL
 #undef BITS
 #undef OF_TYPE

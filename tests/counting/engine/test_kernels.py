@@ -14,7 +14,15 @@ from hypothesis.extra.numpy import arrays
 
 import nci_frames as nf
 from nci_frames.counting.engine import kernels
-from nci_frames.counting.engine.kernels import Bins, HashTable, add_codes, cells_of_strata, highest
+from nci_frames.counting.engine.kernels import (
+    Bins,
+    HashTable,
+    add_codes,
+    by_group,
+    cells_of_strata,
+    count_sorted,
+    highest,
+)
 
 TYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 COMPILER = (sysconfig.get_config_var("CC") or "cc").split()[0]
@@ -172,3 +180,42 @@ def test_a_cell_is_a_stratum_and_the_first_bits_of_a_hash(strata: int, dtype: ty
     spread = [number * 0x9E3779B97F4A7C15 % 2**64 >> 57 for number in bits]
     of_scores = cells_of_strata(np.repeat(scores, 2)[::2], lower, 7)
     assert (of_scores == (expected << 7) + spread).all()
+
+
+@TYPES
+@pytest.mark.parametrize("groups", [5, 1 << 17])
+def test_rows_of_a_group_come_together_in_their_order(groups: int, dtype: type) -> None:
+    rng = np.random.default_rng(groups)
+    numbers, labels, weights = rng.integers(0, groups, 1000), rng.random(1000) < 0.3, rng.random(1000)
+    numbers[0] = groups - 1
+    scores = rng.random(1000).astype(dtype)
+    cut = [700, 700]  # the second piece is empty
+    bounds, *ordered = by_group(*(np.split(rows, cut) for rows in (numbers, scores, labels, weights)))
+    order = sorted(range(1000), key=lambda row: numbers[row])
+    assert (bounds == np.searchsorted(numbers[order], np.arange(groups + 1))).all()
+    for found, rows in zip(ordered, (scores, labels, weights), strict=True):
+        assert (found == rows[order]).all()
+        assert found.dtype == rows.dtype
+    # Every second value of an array, without weights.
+    _, *ordered, missing = by_group([numbers[:500]], [scores[::2]], [labels[::2]], [])
+    order = sorted(range(500), key=lambda row: numbers[row])
+    assert (ordered[0] == scores[::2][order]).all()
+    assert (ordered[1] == labels[::2][order]).all()
+    assert missing is None
+
+
+@TYPES
+@pytest.mark.parametrize(
+    "values", [[], [0.0], [-0.5, 0.5], [-1.0], [-np.inf, -0.25, -0.0, 0.0, 0.25, 1e-42, np.inf]], ids=str
+)
+def test_sorted_rows_are_counted_at_each_distinct_score(values: list[float], dtype: type) -> None:
+    rng = np.random.default_rng(0)
+    scores = np.sort(np.repeat(np.array(values, dtype), 3) + dtype(0))  # without a negative zero
+    labels = rng.random(len(scores)) < 0.4
+    bits = np.abs(scores).view(f"u{scores.itemsize}")
+    found = count_sorted(bits << 1 | labels, (scores < 0).sum(), scores.dtype)
+    distinct = np.unique(scores).astype(np.float64)
+    assert [column.dtype for column in found] == [np.float64] + 4 * [np.int64]
+    assert found[0].tolist() == distinct.tolist()
+    for counts, of_class, reached in zip(found[1:], [1, 0, 1, 0], [1, 1, 0, 0], strict=True):
+        assert counts.tolist() == [sum((labels == of_class) & ((scores >= at) == reached)) for at in distinct]
