@@ -253,6 +253,13 @@ def test_runs_of_equal_keys_are_those_of_a_loop(data):
     assert runs.is_sorted(frame, names, first) == (rising and runs.is_distinct(frame, names, first))
 
 
+def test_runs_of_texts_are_found_in_chunks_that_share_memory():
+    texts = pl.Series("model", ["a"] * 5 + ["b"] * 3)
+    frame = pl.concat([texts[:5], texts[:8], texts[:3], texts[1:5], texts[5:]], rechunk=False).to_frame()
+    assert frame.n_chunks() == 5
+    assert runs.group_starts(frame, ["model"]).tolist() == [0, 10, 13, 20]
+
+
 @pytest.mark.parametrize("row", first_quick([16_384, 0, 20_000]))
 def test_one_wrong_number_in_a_long_group_is_seen(long_rates, row, monkeypatch):
     def wrong(name: str, value: pl.Expr) -> pl.Expr:

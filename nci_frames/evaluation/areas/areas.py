@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import sqrt
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Field, Prevalences
+from nci_frames.base.typing import Field, Floats, Prevalences
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.areas.area import Area, Etas, area_of
 from nci_frames.evaluation.areas.pr import PR_AUC, Method, pr_area
@@ -21,7 +21,12 @@ from nci_frames.evaluation.metrics import by_label
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.rates.strata import summed_counts
-from nci_frames.evaluation.support.rule import with_curve_flags, with_curve_support
+from nci_frames.evaluation.support.rule import (
+    CurveSupport,
+    curve_support,
+    with_curve_flags,
+    with_curve_support,
+)
 from nci_frames.schemas import AREAS, COUNTS, RATES, checked, collect
 
 
@@ -174,14 +179,15 @@ def areas_of(
     keys = ["model", *RATES.keys(frame.columns)]
     etas_of = group_prevalences(prevalence, frame, keys[1:])
 
-    def of_curves(some: Sequence[Area], curves: Curves, *band: Curves) -> pl.DataFrame:
+    def of_curves(some: Sequence[Area], curves: Curves, *band: Curves) -> list[_Found]:
         etas = etas_of(curves.groups, curves.observed_prevalence)
-        return pl.concat(_of_area(area, etas, worth, curves, *band) for area in some)
+        return [_Found.of(area, etas, worth, curves, *band) for area in some]
 
     frames, tables = [frame, *(_enclosing(frame, keys) if banded else ())], []
     for of_scores in {area.of_scores for area in areas}:
         some = [area for area in areas if area.of_scores == of_scores]
-        tables += of_all_parts(partial(of_curves, some), frames, keys, of_scores=of_scores)
+        parts = of_all_parts(partial(of_curves, some), frames, keys, of_scores=of_scores)
+        tables += [_table(area, found) for area, *found in zip(some, *parts, strict=True)]
     table = pl.concat(tables).sort(*keys, "metric", "method", "prevalence", maintain_order=True)
     ruled = [area.name for area in areas if area.support is not None]
     return AREAS.finish(with_curve_flags(table, pl.col("metric").is_in(ruled)))
@@ -199,24 +205,41 @@ def _enclosing(rates: pl.DataFrame, keys: list[str]) -> Iterator[pl.DataFrame]:
         yield rates.select(*keys, "threshold", tp=tpr, fp=fpr, fn=1 - pl.col(tpr), tn=1 - pl.col(fpr))
 
 
-def _of_area(
-    area: Area, etas: Etas, worth: pl.DataFrame | None, curves: Curves, *band: Curves
-) -> pl.DataFrame:
-    """Return an area of some groups, with the columns for its flags."""
-    found = area.certified(curves, etas)
-    if band and area.highest is not None:
-        lowest, highest = area.certified(band[0], etas), area.highest(band[1], etas)
-        # Only rounding can put the value outside.
-        found = [
-            (value, np.minimum(low, value), np.maximum(high, value))
-            for (value, _, _), (_, low, _), high in zip(found, lowest, highest, strict=True)
-        ]
-    at = etas if area.depends_on_prevalence else [np.nan]
-    groups = with_curve_support(curves, area.support, worth)
-    each = [np.broadcast_to(eta, len(groups)) for eta in at]
-    columns = zip(("prevalence", "value", "lower", "upper"), (each, *zip(*found, strict=True)), strict=True)
-    return groups[np.tile(np.arange(len(groups)), len(at))].with_columns(
+class _Found(NamedTuple):
+    """An area of some groups."""
+
+    groups: pl.DataFrame
+    #: Prevalence, value, lower and upper bound of each group, for each prevalence.
+    values: Floats
+    support: CurveSupport | None
+
+    @classmethod
+    def of(
+        cls, area: Area, etas: Etas, worth: pl.DataFrame | None, curves: Curves, *band: Curves
+    ) -> "_Found":
+        """Compute an area of the groups of some curves."""
+        found = area.certified(curves, etas)
+        if band and area.highest is not None:
+            lowest, highest = area.certified(band[0], etas), area.highest(band[1], etas)
+            # Only rounding can put the value outside.
+            found = [
+                (value, np.minimum(low, value), np.maximum(high, value))
+                for (value, _, _), (_, low, _), high in zip(found, lowest, highest, strict=True)
+            ]
+        at = etas if area.depends_on_prevalence else [np.nan]
+        each = [np.broadcast_to(eta, len(curves.groups)) for eta in at]
+        values = np.array([each, *zip(*found, strict=True)])
+        return cls(curves.groups, values, curve_support(curves, area.support, worth))
+
+
+def _table(area: Area, parts: Sequence[_Found]) -> pl.DataFrame:
+    """Return an area of all groups, with the columns for its flags."""
+    groups = pl.concat(part.groups for part in parts)
+    groups = with_curve_support(groups, area.support, [part.support for part in parts])
+    values = np.concatenate([part.values for part in parts], axis=-1)
+    columns = zip(("prevalence", "value", "lower", "upper"), values, strict=True)
+    return groups[np.tile(np.arange(len(groups)), values.shape[1])].with_columns(
         pl.lit(area.name).alias("metric"),
         pl.lit(area.method, pl.String).alias("method"),
-        *(pl.Series(name, np.concatenate(values), nan_to_null=True) for name, values in columns),
+        *(pl.Series(name, of_each.ravel(), nan_to_null=True) for name, of_each in columns),
     )

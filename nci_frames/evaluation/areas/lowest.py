@@ -1,14 +1,12 @@
 """Counts -> the lowest prevalence that a log supports."""
 
-from functools import partial
-
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.arrays.roc_steps import of_all_parts
+from nci_frames.evaluation.arrays.roc_steps import Curves, of_all_parts
 from nci_frames.evaluation.metrics import called_metric, curve_asked
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.rates.clusters import class_worth
@@ -16,7 +14,13 @@ from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.rates.rates import with_worth
 from nci_frames.evaluation.rates.strata import collect_counts, summed_counts
 from nci_frames.evaluation.support.reasons import reason_text
-from nci_frames.evaluation.support.rule import PR_SUPPORT, lowest_supported, with_curve_support
+from nci_frames.evaluation.support.rule import (
+    PR_SUPPORT,
+    CurveSupport,
+    curve_support,
+    lowest_supported,
+    with_curve_support,
+)
 from nci_frames.schemas import RATES, SUPPORT, checked, collect
 
 
@@ -131,8 +135,12 @@ def supported_from(
     if needs_fpr and threshold is None:
         counted = frame.drop_nulls(["tp", "fp", "fn", "tn"])
         rule = curve.support if isinstance(curve, Area) else PR_SUPPORT
-        supported = partial(with_curve_support, rule=rule, worth=worth)
-        found = pl.concat(of_all_parts(supported, [counted], keys, of_scores=False))
+
+        def supported(curves: Curves) -> tuple[pl.DataFrame, CurveSupport | None]:
+            return curves.groups, curve_support(curves, rule, worth)
+
+        groups, parts = zip(*of_all_parts(supported, [counted], keys, of_scores=False), strict=True)
+        found = with_curve_support(pl.concat(groups), rule, parts)
         found = found.select(*keys, prevalence="__lowest", reason=reason_text(pl.col("__why")))
     else:
         rates = frame if "tpr" in frame.columns else rates_of(frame)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -12,13 +13,17 @@ from numpy.typing import NDArray
 
 from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.counts.resolution import no_score_below, one_score
-from nci_frames.schemas import group_starts, is_sorted, runs_together
+from nci_frames.schemas import CELLS, group_starts, is_sorted, runs_together
 
 _WORTH = ["effective_positives", "effective_negatives"]
+_OF_LOWEST = ["__complete", "__positives", "__negatives"]
 
 #: Rows of a part, unless a group has more. Larger arrays get fresh memory from the system each time, and
 #: clearing it may take longer than the computation.
 _ROWS_AT_A_TIME = 1 << 15
+
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,16 +121,27 @@ def curve_parts(
         first = group_starts(frame, keys)
     if frame.is_empty():
         return
+    # The last group first, as steps are in reverse order of the rows. Column by column, since a gather on the
+    # frame would rechunk every column first.
+    lowest = pl.DataFrame([frame[name].gather(first[::-1]) for name in (*keys, *CELLS)])
+    groups = lowest.select(
+        *keys,
+        __complete=no_score_below(),
+        __positives=pl.col("tp") + pl.col("fn"),
+        __negatives=pl.col("fp") + pl.col("tn"),
+    )
+    exact = bool(frame.select(one_score(frame.columns).all()).item())
+    ends = np.append(first[1:], len(frame))
     for part in runs_together(first, _ROWS_AT_A_TIME):
-        mine = first[part]
-        last = first[part.stop] if part.stop < len(first) else len(frame)
-        yield partial(_steps, frame[int(mine[0]) : int(last)], mine - mine[0], keys, of_scores=of_scores)
+        begin, end = int(first[part.start]), int(ends[part.stop - 1])
+        mine = groups[len(first) - part.stop : len(first) - part.start]
+        yield partial(_steps, frame[begin:end], first[part] - begin, mine, exact=exact, of_scores=of_scores)
 
 
 def of_all_parts(
-    make: Callable[..., pl.DataFrame], frames: Sequence[pl.DataFrame], keys: list[str], *, of_scores: bool
-) -> list[pl.DataFrame]:
-    """Return the tables that *make* returns: first an empty one, then one for each part of the groups.
+    make: Callable[..., _Result], frames: Sequence[pl.DataFrame], keys: list[str], *, of_scores: bool
+) -> list[_Result]:
+    """Return what *make* returns: first for no group, then for each part of the groups.
 
     *make* takes the curves of a part from each of several *frames*, which have the same groups.
     """
@@ -136,47 +152,49 @@ def of_all_parts(
         return [make(no_curves(frames[0], keys)), *found]
 
 
-def _steps(ascending: pl.DataFrame, first: Rows, keys: list[str], *, of_scores: bool) -> Curves:
-    """Return the curves of groups whose thresholds ascend from each first row on."""
-    lowest = ascending[first[::-1]]
+def _steps(
+    ascending: pl.DataFrame, first: Rows, groups: pl.DataFrame, *, exact: bool, of_scores: bool
+) -> Curves:
+    """Return the curves of *groups*, in reverse order, whose thresholds ascend from each first row on."""
     hits = {name: ascending[name].to_numpy() for name in ("tp", "fp")}
-    kept: slice | Rows = slice(None)
-    if not of_scores:
+    if of_scores:
+        kept = np.arange(len(ascending))
+    else:
         kept, first = _corners(hits["tp"], first)
-    # "tp" is always there, so the selection has all rows even without "resolution".
-    known = ascending.select(cs.by_name("tp", "resolution", require_all=False))[kept]
-    tied = known.with_columns(one_score(known.columns).alias("tp"))["tp"].to_numpy()[::-1]
-    complete = lowest.select(no_score_below()).to_series().to_numpy()
-    # The steps are in reverse order of the rows, so the last group comes first.
-    last = np.append(first[1:], len(known))[::-1]
-    begin = len(known) - last
-    end = np.append(begin[1:], len(known))
-    size = end - begin + 1
-    start = begin + np.arange(len(begin))
+    size = np.diff(first, append=len(kept))[::-1] + 1
+    start = np.cumsum(size) - size
+    # One more step per group: from the lowest threshold, whose row is repeated, to "everything is positive".
+    last = start + size - 1
+    rows = np.insert(kept[::-1], last - np.arange(len(last)), kept[first[::-1]])
+    complete, positives, negatives = (groups[name].to_numpy() for name in _OF_LOWEST)
     # Sums of weights are rounded: where no row lies below the lowest threshold, it alone misses exactly none.
-    positives, negatives = (
-        (lowest[hit] + lowest[missed]).to_numpy() for hit, missed in (("tp", "fn"), ("fp", "tn"))
-    )
-    # One more step per group: from the lowest threshold to "everything is positive".
     with np.errstate(invalid="ignore", divide="ignore"):
         tpr, fpr = (
-            np.insert(hits[hit][kept][::-1], end, rows) / np.repeat(rows, size)
-            for hit, rows in (("tp", positives), ("fp", negatives))
+            _with(hits[hit][rows], last, all_rows) / np.repeat(all_rows, size)
+            for hit, all_rows in (("tp", positives), ("fp", negatives))
         )
     tpr0, fpr0 = (np.concatenate([[0.0], rate[:-1]]) for rate in (tpr, fpr))
     tpr0[start] = fpr0[start] = 0.0
-    tied = np.insert(tied, end, complete)
-    score = np.insert(ascending["threshold"].to_numpy()[::-1], end, -np.inf) if of_scores else np.empty(0)
-    worth = _worth(ascending, kept, end) if _WORTH[0] in ascending.columns else None
+    if exact:
+        tied = np.ones(len(rows), np.bool_)
+    else:
+        # With "tp", so that there are all rows even without "resolution".
+        known = ascending.select(cs.by_name("tp", "resolution", require_all=False).gather(rows))
+        tied = known.with_columns(one_score(known.columns).alias("tp"))["tp"].to_numpy()
+    tied = _with(tied, last, complete)
+    score = _with(ascending["threshold"].to_numpy()[rows], last, -np.inf) if of_scores else np.empty(0)
+    worth = None
+    if _WORTH[0] in ascending.columns:
+        known = ascending.select(pl.col(_WORTH).fill_null(0.0).gather(rows))
+        worth = known[_WORTH[0]].to_numpy(), known[_WORTH[1]].to_numpy()
     rows_of = positives.astype(np.float64), negatives.astype(np.float64)
-    return Curves(lowest.select(keys), start, size, tpr0, tpr, fpr0, fpr, tied, *rows_of, worth, score)
+    keys = [name for name in groups.columns if name not in _OF_LOWEST]
+    return Curves(groups[keys], start, size, tpr0, tpr, fpr0, fpr, tied, *rows_of, worth, score)
 
 
-def _worth(ascending: pl.DataFrame, kept: slice | Rows, end: Rows) -> tuple[Floats, Floats]:
-    """Return the effective rows of each class at each step; the last step of a group repeats the previous."""
-    known = ascending.select(_WORTH).fill_null(0.0)[kept].to_numpy()[::-1]
-    positives, negatives = (np.insert(rows, end, rows[end - 1]) for rows in known.T)
-    return positives, negatives
+def _with(steps: NDArray[Any], places: Rows, values: object) -> NDArray[Any]:
+    steps[places] = values
+    return steps
 
 
 def _corners(tp: NDArray[np.generic], first: Rows) -> tuple[Rows, Rows]:

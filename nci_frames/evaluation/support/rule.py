@@ -8,6 +8,7 @@ precision is about √FP/(M + FP). That is at most 1/(2·√M), for any number o
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -194,22 +195,40 @@ def hidden_flags() -> Flags:
     return {"supported": pl.lit(None, pl.Boolean), "reason": pl.lit(REASONS["hidden"])}
 
 
-def with_curve_support(
+class CurveSupport(NamedTuple):
+    """What decides the flags of some groups."""
+
+    lowest: Floats  # supported prevalence; NaN if there is none
+    positives: Floats
+    negatives: Floats  # effective number
+
+
+def curve_support(
     curves: Curves, rule: SupportRule | None, worth: pl.DataFrame | None = None
-) -> pl.DataFrame:
-    """Return the groups of some curves with the columns for their flags; null without a *rule*.
+) -> CurveSupport | None:
+    """Return what the *rule* says of some curves; None without a rule.
 
     *worth*, a table of ``class_worth``, reduces rows to effective numbers.
     """
     if rule is None:
-        nulls = zip(_SUPPORT, (pl.Float64, pl.Float64, pl.UInt32), strict=True)
-        return curves.groups.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in nulls)
+        return None
     independent = _independent(curves, worth)
-    lowest = rule.lowest(curves, independent)
-    positives, negatives = pl.Series(curves.positives), pl.Series(curves.reduce(np.maximum, independent[1]))
-    too_few = (pl.Series(np.isnan(lowest)), rule.too_few)
-    return curves.groups.with_columns(
-        pl.Series("__lowest", lowest, nan_to_null=True),
+    negatives = curves.reduce(np.maximum, independent[1])
+    return CurveSupport(rule.lowest(curves, independent), curves.positives, negatives)
+
+
+def with_curve_support(
+    groups: pl.DataFrame, rule: SupportRule | None, parts: Sequence[CurveSupport | None]
+) -> pl.DataFrame:
+    """Return groups with the columns for their flags, from what the *rule* says of all parts of them."""
+    said = [part for part in parts if part is not None]
+    if rule is None or not said:
+        nulls = zip(_SUPPORT, (pl.Float64, pl.Float64, pl.UInt32), strict=True)
+        return groups.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in nulls)
+    lowest, positives, negatives = map(pl.Series, map(np.concatenate, zip(*said, strict=True)))
+    too_few = (lowest.is_nan(), rule.too_few)
+    return groups.with_columns(
+        __lowest=lowest.fill_nan(None),
         __negatives=negatives,
         __why=first_number((positives == 0, "no_positives"), (negatives == 0, "no_negatives"), too_few),
     )
