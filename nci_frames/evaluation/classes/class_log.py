@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,32 @@ from nci_frames.schemas import BUCKET, CLASS_COUNTS, FrameSchema, beside, need_e
 
 #: Least rows of a class.
 LEAST_ROWS = 10
+#: The keys of one log; the others divide it into groups.
+_WHOLE = ("model", "scenario")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The rows of a model in all groups together, by stratum (one weight)."""
+
+    #: Rows of each stratum.
+    drawn: Floats
+    #: Rows of the traffic that it stands for, if the lightest ones are all that there were.
+    traffic: Floats
+    #: Weight of the heaviest row with each decision; 0 if weights do not differ within a class.
+    heaviest: Floats
+
+    @classmethod
+    def of(cls, rows: Floats, weights: Floats) -> Self:
+        """Return the sample of rows by stratum, class and decision."""
+        drawn, some = rows.sum(axis=(1, 2)), weights > 0
+        traffic = drawn * weights / min(weights[(drawn > 0) & some], default=1.0)
+        differ = ((rows.sum(axis=2) > 0)[some].sum(axis=0) > 1).any()
+        return cls(drawn, traffic, np.where(rows.any(axis=1), weights[:, None], 0.0).max(axis=0) * differ)
+
+    def some(self, strata: Flags) -> Self:
+        """Return the sample with some of its strata."""
+        return replace(self, drawn=self.drawn[strata], traffic=self.traffic[strata])
 
 
 @dataclass(frozen=True)
@@ -31,6 +57,8 @@ class ClassLog:
     rows: Floats
     #: Weight of a row in each stratum.
     weights: Floats
+    #: The rows of the model in all groups together.
+    sample: Sample
     #: Whether the first axis of ``rows`` is that of buckets.
     in_buckets: bool
 
@@ -45,18 +73,19 @@ class ClassLog:
         return rates_of(self.total)
 
     @cached_property
-    def traffic(self) -> Floats:
-        """Rows of the traffic that each stratum stands for, if the lightest ones are all that there were."""
-        some = self.weights[self.weights > 0]
-        return np.asarray(self.rows.sum(axis=(1, 2)) * self.weights / min(some, default=1.0))
-
-    @cached_property
     def independent(self) -> Floats:
         """Effective number of rows, or of buckets, of each class (Kish)."""
         of_class = self.rows.sum(axis=2)
         squares = self.weights**2 @ (of_class**2 if self.in_buckets else of_class)
         total = self.weights @ of_class
         return np.asarray(np.divide(total**2, squares, out=np.zeros(len(total)), where=squares > 0))
+
+    @cached_property
+    def unseen(self) -> Floats:
+        """Weight of one more row of each class and decision, which the log may lack by chance."""
+        of_class = self.total.sum(axis=1)
+        mean = np.divide(of_class, self.independent, out=np.zeros(len(of_class)), where=of_class > 0)
+        return np.asarray(np.where(mean > 0, np.maximum(mean, self.sample.heaviest[:, None]), 0.0).T)
 
 
 def rates_of(total: Floats) -> Floats:
@@ -157,14 +186,21 @@ def class_logs(frame: pl.DataFrame, more: Sequence[object] = ()) -> ClassLogs:
     types = {key: dtype for key, dtype in frame.schema.items() if key in own}
     weight = pl.col("weight").cast(pl.Float64) if "weight" in frame.columns else pl.lit(1.0)
     whole, frame = frame.schema["rows"].is_integer(), frame.sort("model").with_columns(__weight=weight)
+    axes, of_group = [names.alias("label").to_frame(), names.alias("decision").to_frame()], ["model", *types]
+    strata = frame.select("__weight").unique().sort("__weight")
+    weights, whole_log = strata["__weight"].to_numpy(), [key for key in of_group if key in _WHOLE]
+    of_log = arrays_of(frame, whole_log, [strata, *axes])
+    samples = {values: Sample.of(rows, weights) for values, rows in of_log}
     if in_buckets:  # the rows of all weights of a bucket are added
-        frame = frame.with_columns(rows=pl.col("rows") * weight, __weight=pl.lit(1.0))
-    strata = frame.select("__weight", pl.col(f"^{BUCKET}$")).unique().sort(pl.all())
-    axes = [strata, names.alias("label").to_frame(), names.alias("decision").to_frame()]
-    groups, weights = defaultdict[Any, list[ClassLog]](list), strata["__weight"].to_numpy()
-    for values, rows in arrays_of(frame, ["model", *types], axes):
-        there, group = rows.any(axis=(1, 2)) | in_buckets, dict(zip(["model", *types], values, strict=True))
-        groups[values[1:]].append(ClassLog(group, rows[there], weights[there], in_buckets))
+        frame = frame.with_columns(rows=pl.col("rows") * weight)
+        strata = frame.select(BUCKET).unique().sort(BUCKET)
+        weights = np.ones(len(strata))
+    groups = defaultdict[Any, list[ClassLog]](list)
+    for values, rows in arrays_of(frame, of_group, [strata, *axes]):
+        group = dict(zip(of_group, values, strict=True))
+        sample, there = samples[tuple(group[key] for key in whole_log)], rows.any(axis=(1, 2)) | in_buckets
+        its = sample if in_buckets else sample.some(np.asarray(there))
+        groups[values[1:]].append(ClassLog(group, rows[there], weights[there], its, in_buckets))
     return ClassLogs([*groups.values()], names, seen, whole, len(strata) if in_buckets else None, types)
 
 

@@ -10,6 +10,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.classes.class_log import ClassLog, rates_of
 from nci_frames.evaluation.classes.mixes import Mixes, at_shares
 from nci_frames.evaluation.metrics.classes import ClassMetric
+from nci_frames.evaluation.rates.strata import FEW_ROWS
 from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream, times_drawn
 from nci_frames.evaluation.resampling.resampling import Resampling
 
@@ -56,15 +57,16 @@ def stratum_sums(log: ClassLog, influence: Floats) -> Floats:
 def _variance(log: ClassLog, influence: Floats) -> Floats:
     """Return the variance of the metric, of buckets or strata.
 
-    The rows of a stratum have a fixed number, but how many rows of the traffic they stand for is chance.
+    The rows of a stratum have a fixed number over all groups of the model, but how many rows of the traffic
+    they stand for is chance. Strata of few rows are taken as drawn row by row.
     """
     sums = stratum_sums(log, influence)
     if log.in_buckets:
         buckets = sums.shape[-1]
         return np.asarray(sums.var(axis=-1) * buckets * buckets / (buckets - 1))
     squares = np.einsum("mocd,scd->mos", influence**2, log.rows, optimize=True) * log.weights**2
-    rows = np.maximum(log.rows.sum(axis=(1, 2)), 1)
-    fixed = 1 / rows - 1 / np.maximum(log.traffic, rows)
+    drawn, traffic = log.sample.drawn, log.sample.traffic
+    fixed = np.where(drawn < FEW_ROWS, 0, 1 / drawn - 1 / np.maximum(traffic, drawn))
     return np.asarray((squares - sums**2 * fixed).sum(axis=-1))
 
 
@@ -91,18 +93,16 @@ def _by_slopes(log: ClassLog, metric: ClassMetric, mixes: Mixes, level: float) -
     """Return bounds by the delta method, on the logit of the metric's range, of shape (2, mixes, outputs).
 
     A decision that no row of a class got may still occur in a few of a hundred rows. So the bounds include
-    those of the log with one more row of each class, spread over all decisions.
+    those of the log with one more row of each class, spread over all decisions (``ClassLog.unseen``).
     """
-    total, of_class, z = log.total, log.total.sum(axis=1), normal_quantile(level)
-    of_mix, found = np.zeros(1), []
+    z, of_mix, found = normal_quantile(level), np.zeros(1), []
     if mixes.errors is not None:
         of_mix = _by_mix(metric, mixes, log.rates, mixes.errors.max(axis=1))
         found.append(_at_bounds(metric, mixes, log.rates, mixes.errors))
-    row = np.divide(of_class, log.independent, out=np.zeros(len(of_class)), where=of_class > 0)
-    for more in (0 * row, row):
-        near = rates_of(total + (more / len(row))[:, None])
+    for more in (0 * log.unseen, log.unseen):
+        near = rates_of(log.total + more / len(more))
         value, influence = mixes.value(metric, near), influences(log, metric, mixes, near)
-        added = (influence**2 * (more**2 / len(row))[:, None]).sum(axis=(-1, -2))
+        added = (influence**2 * more**2 / len(more)).sum(axis=(-1, -2))
         variance = _variance(log, influence) + added
         half = np.hypot(np.sqrt(np.maximum(variance, 0)) * z, of_mix)
         found.append(_on_logit(value, half, *mixes.range(metric)))
@@ -162,11 +162,12 @@ def resampled(log: ClassLog, draws: Resampling) -> Floats:
         times = times_drawn(draws.seed, name, len(log.rows), repeats)
         return rates_of((times @ log.rows.reshape(len(log.rows), -1)).reshape(repeats, size, size))
     rng, total = stream(draws.seed, name), np.zeros((repeats, size, size))
-    for weight, stratum, traffic in zip(log.weights, log.rows.astype(np.int64), log.traffic, strict=True):
-        several = len(log.rows) > 1
-        parts = stratum.reshape(1, -1) if several else stratum
+    several, samples = len(log.rows) > 1, zip(log.weights, log.sample.drawn, log.sample.traffic, strict=True)
+    for stratum, (weight, sample, traffic) in zip(log.rows.astype(np.int64), samples, strict=True):
+        # Rows of other groups are of the same sample.
+        parts = [np.append(stratum, int(sample) - stratum.sum())] if several else stratum
         drawn = np.stack([draw_with_replacement(rng, part, repeats) for part in parts], axis=1)
-        if several and traffic > 0:
-            drawn = drawn * rng.gamma(traffic, size=(repeats, 1, 1)) / traffic
+        if several:
+            drawn = drawn[..., :-1] * (rng.gamma(traffic, size=(repeats, 1, 1)) / max(traffic, 1))
         total += weight * drawn.reshape(repeats, size, size)
     return rates_of(total)

@@ -85,6 +85,7 @@ def project_classes(
     -----
     "delta" bounds are computed on the logit of the metric's range, and extended to those of the log with one
     more row of each class, spread over all decisions, since a decision that a class never got may be rare.
+    Where weights differ within a class, that row has the weight of the heaviest row with the decision.
     "bootstrap" bounds are percentiles of logs drawn within each class (with several weights, within each
     weight), extended to the "delta" bounds where these are wider: percentiles alone covered the precision of
     a rare class in 0.78 of the logs with 20 to 100 rows of a class.

@@ -122,6 +122,39 @@ def test_how_many_rows_a_stratum_stands_for_is_chance(interval):
     assert of_traffic < high - low < 1.3 * of_traffic
 
 
+@pytest.mark.parametrize("keys", [{}, {"bucket": pl.int_range(pl.len()) % 30}])
+def test_a_heavy_row_may_be_missing(keys):
+    """All rows decided "c" are in the log, and one in 25 of the others, among which is no "c" by chance."""
+    pairs = ["aa", "ab", "bb", "ba", "ac", "bc", "cc"]
+    counts = pl.DataFrame(
+        {"model": "m", "label": [*"aabbabc"], "decision": [pair[1] for pair in pairs],
+         "weight": [25.0] * 4 + [1.0] * 3, "rows": [90, 10, 40, 10, 60, 50, 72]}
+    )  # fmt: skip
+    log = counts.select(pl.exclude("rows").repeat_by("rows").explode())
+    asked = {"priors": "uniform", "metrics": ["recall", "precision"], "interval": "delta"}
+    found = nf.project_classes(nf.count_classes(log.with_columns(**keys)), **asked)
+    recall = found.filter(pl.col("class") == "c", metric="recall")
+    # Three rows of weight 25 would be missing in 5 % of such logs.
+    assert recall.item(0, "value") == 1
+    assert recall.item(0, "lower") < 72 / (72 + 3 * 25)
+    # No row of another class that is decided "c" is heavier than 1.
+    lightly = found.filter(pl.col("class") == "c", metric="precision")
+    assert lightly.item(0, "lower") > 0.8
+
+
+def test_how_many_rows_of_a_weight_are_in_a_segment_is_chance():
+    """Of 20 segments, each has its share of the rows; a single one varies nearly as rows drawn one by one."""
+    both = {"label": ["a", "a"], "decision": ["a", "b"], "weight": [20.0, 1.0], "rows": [500, 600]}
+    segment = pl.DataFrame({"model": "m", **both})
+    log = pl.concat([segment.with_columns(part=pl.lit(number)) for number in range(20)])
+    asked = {"priors": {"a": 1.0, "b": 0.0}, "metrics": "accuracy"}
+    for interval in ("delta", "bootstrap"):
+        low, high = nf.project_classes(log, **asked, interval=interval).select("lower", "upper").row(0)
+        hits, misses = 500 * 20, 600
+        alone = 2 * 1.96 * hits * misses / (hits + misses) ** 2 * (1 / 500 + 1 / 600) ** 0.5
+        assert high - low > 0.9 * alone
+
+
 def test_weights_are_strata_and_sums_of_many_have_no_bounds():
     """Of a class that is drawn at two rates, the bounds follow the rows, not the weights."""
     rng = np.random.default_rng(3)
