@@ -1,7 +1,6 @@
 """Many narrow ranges of scores -> a few ranges to draw rows from, and the labels of each."""
 
 import numpy as np
-import polars as pl
 
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.labelling.allocation import allocate
@@ -63,11 +62,10 @@ def cut(cells: Cells, spread: Floats, budget: int) -> Rows:
     several = max(1, min(MOST_RANGES, budget // _LABELS_EACH))
     total = spread.sum()
     number = np.floor((np.cumsum(spread) - spread / 2) / total * several) if total > 0 else 0 * spread
-    named = pl.DataFrame({"number": np.where(cells.rows > 0, number, np.nan), "flagged": cells.flagged[0]})
-    # Cells without rows join their neighbours.
-    filled = pl.col("number").fill_nan(None).backward_fill().forward_fill().over("flagged")
-    runs = named.select(pl.struct(filled, "flagged").rle_id()).to_series().to_numpy()
-    return np.append(0, 1 + np.flatnonzero(np.diff(runs)))
+    # Cells without rows join the next one with rows, or the last one before the threshold.
+    kept, sides = np.flatnonzero(cells.rows > 0), cells.flagged[0]
+    ends = kept[:-1][(np.diff(number[kept]) != 0) & (sides[kept[1:]] == sides[kept[:-1]])]
+    return np.unique(np.concatenate([[0], 1 + ends, 1 + np.flatnonzero(np.diff(sides))]))
 
 
 def joined(cells: Cells, first: Rows) -> Cells:
