@@ -19,9 +19,11 @@ def hash_rows(frame: pl.DataFrame) -> Hashes:
     hashes = np.full(len(frame), _START)
     for name in sorted(frame.columns):
         column = frame[name]
-        values = _of_column(column)
         if column.null_count():
-            values = np.where(column.is_not_null().to_numpy(), values, _NULL)
+            values = np.full(len(frame), _NULL)
+            values[column.is_not_null().to_numpy()] = _of_column(column.drop_nulls())
+        else:
+            values = _of_column(column)
         hashes = mixed(hashes + values)
     return hashes
 
@@ -39,19 +41,21 @@ def mixed(values: Hashes) -> Hashes:
 
 
 def _of_column(column: pl.Series) -> Hashes:
+    """Hash the values of a column without nulls."""
     dtype = column.dtype
     if dtype == pl.Boolean:
         column = column.cast(pl.UInt8)
     if dtype.is_temporal():
         column = column.to_physical()
     if column.dtype.is_integer() and column.dtype not in (pl.UInt64, pl.Int128, pl.UInt128):
-        return column.fill_null(0).cast(pl.Int64).to_numpy().view(np.uint64)
+        return column.cast(pl.Int64).to_numpy().view(np.uint64)
     if column.dtype == pl.UInt64:
-        return column.fill_null(0).to_numpy()
+        return column.to_numpy()
     if column.dtype.is_float():
         # -0.0 equals 0.0, and all NaN are equal.
-        values = column.fill_null(0).cast(pl.Float64).to_numpy() + 0.0
-        return np.where(np.isnan(values), np.nan, values).view(np.uint64)
+        values = column.cast(pl.Float64).to_numpy() + 0.0
+        values[np.isnan(values)] = np.nan
+        return values.view(np.uint64)
     if dtype.is_nested():
         column = column.to_frame().select(pl.struct(pl.all()).struct.json_encode()).to_series()
     return _of_texts(column if column.dtype == pl.Binary else column.cast(pl.String))
@@ -59,8 +63,7 @@ def _of_column(column: pl.Series) -> Hashes:
 
 def _of_texts(texts: pl.Series) -> Hashes:
     """Hash all strings in parallel, eight bytes at a time; the hash of a string is final at its end."""
-    empty = b"" if texts.dtype == pl.Binary else ""
-    _, ends, data = texts.fill_null(empty).rechunk().to_arrow().buffers()
+    _, ends, data = texts.rechunk().to_arrow().buffers()
     bounds = np.frombuffer(ends, np.int64, len(texts) + 1)
     letters = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
     # Overlapping words of eight bytes, one at every offset.
