@@ -53,6 +53,17 @@ void sum_codes(int64_t n, const int64_t *codes, const double *weights, double *c
         cells[codes[row]] += weights[row];
 }
 
+/* Mix a value into each hash: the finaliser of SplitMix64 of their sum. */
+CLONED void mix_values(int64_t n, uint64_t *hashes, const uint64_t *values)
+{
+    for (int64_t row = 0; row < n; row++) {
+        uint64_t sum = hashes[row] + values[row];
+        sum = (sum ^ sum >> 30) * 0xBF58476D1CE4E5B9;
+        sum = (sum ^ sum >> 27) * 0x94D049BB133111EB;
+        hashes[row] = sum ^ sum >> 31;
+    }
+}
+
 #define REAL float
 #define BITS int32_t
 #define OF_TYPE(name) name##_float32

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
+from nci_frames.counting.logs.mixing import Hashes, mixed
 
 #: The C sources, the first of which includes the others.
 SOURCES = tuple(Path(__file__).with_name(name) for name in ("kernels.c", "scores.h"))
@@ -264,3 +265,11 @@ def count_sorted(
     true, fn = true_before[-1], true_before[first]
     tn = first - fn
     return scores[first].astype(np.float64), true - fn, len(rows) - true - tn, fn, tn
+
+
+def mix_values(hashes: Hashes, values: Hashes) -> None:
+    """Mix a value into each hash, in place."""
+    if LIBRARY is not None:
+        _call("mix_values", len(hashes), hashes, np.ascontiguousarray(values))
+    else:
+        hashes[:] = mixed(hashes + values)

@@ -22,7 +22,9 @@ from nci_frames.counting.engine.kernels import (
     cells_of_strata,
     count_sorted,
     highest,
+    mix_values,
 )
+from tests.oracles import splitmix
 
 TYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 COMPILER = (sysconfig.get_config_var("CC") or "cc").split()[0]
@@ -219,3 +221,11 @@ def test_sorted_rows_are_counted_at_each_distinct_score(values: list[float], dty
     assert found[0].tolist() == distinct.tolist()
     for counts, of_class, reached in zip(found[1:], [1, 0, 1, 0], [1, 1, 0, 0], strict=True):
         assert counts.tolist() == [sum((labels == of_class) & ((scores >= at) == reached)) for at in distinct]
+
+
+def test_values_are_mixed_into_hashes_as_in_splitmix64() -> None:
+    rng = np.random.default_rng(0)
+    hashes, values = rng.integers(0, 1 << 64, (2, 1300), np.uint64)
+    expected = [splitmix(sum(pair) % 2**64) for pair in zip(hashes.tolist(), values.tolist(), strict=True)]
+    mix_values(hashes, np.repeat(values, 2)[::2])
+    assert hashes.tolist() == expected

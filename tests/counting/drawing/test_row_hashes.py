@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 from hypothesis import given
 
-from nci_frames.counting.logs.row_hashes import hash_rows, mixed
+from nci_frames.counting.drawing.row_hashes import hash_rows
+from nci_frames.counting.logs.mixing import mixed
 from tests.oracles import MASK, splitmix
 
 

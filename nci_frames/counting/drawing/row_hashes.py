@@ -2,9 +2,9 @@
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-Hashes = NDArray[np.uint64]
+from nci_frames.counting.engine.kernels import mix_values
+from nci_frames.counting.logs.mixing import Hashes, mixed
 
 _START = np.uint64(0x9E3779B97F4A7C15)
 #: Hash of null, distinct from the hashes of values.
@@ -24,20 +24,13 @@ def hash_rows(frame: pl.DataFrame) -> Hashes:
             values[column.is_not_null().to_numpy()] = _of_column(column.drop_nulls())
         else:
             values = _of_column(column)
-        hashes = mixed(hashes + values)
+        mix_values(hashes, values)
     return hashes
 
 
 def is_quick(dtype: pl.DataType) -> bool:
     """Return whether hashing a column is as fast as reading it."""
     return (dtype.is_numeric() and not dtype.is_decimal()) or dtype.is_temporal() or dtype == pl.Boolean
-
-
-def mixed(values: Hashes) -> Hashes:
-    """Spread every bit of the input over all bits of the output: the finaliser of SplitMix64."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
 
 
 def _of_column(column: pl.Series) -> Hashes:

@@ -1,0 +1,13 @@
+"""64-bit numbers -> numbers of which every bit depends on all bits, the same on every machine."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Hashes = NDArray[np.uint64]
+
+
+def mixed(values: Hashes) -> Hashes:
+    """Spread every bit of the input over all bits of the output: the finaliser of SplitMix64."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
