@@ -100,7 +100,7 @@ def arrivals(
     sources
         The active sources.
     previous
-        Manifest of the previous run; None if there is none.
+        Manifest of the previous run; None if there is none that counted with these settings.
 
     Returns
     -------

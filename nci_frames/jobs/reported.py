@@ -122,6 +122,11 @@ class Reported:
             "windows": windows,
         }
 
+    def continues(self, mark: Mapping[str, Any] | None) -> bool:
+        """Return whether an earlier run, by its ``mark``, counted into this ledger with these settings."""
+        own = {"table": self._ledger.table_id, "generation": self.generation}
+        return mark is not None and all(mark.get(name) == value for name, value in own.items())
+
     def shared(self, mark: Mapping[str, Any] | None, keys: Sequence[str], scope: Scope) -> pl.DataFrame:
         """Return the counts of the rows that this run and an earlier one have in the same scope.
 
@@ -138,8 +143,7 @@ class Reported:
         -------
         A counts frame; a group without such rows is absent.
         """
-        own = {"table": self._ledger.table_id, "generation": self.generation}
-        if mark is None or any(mark.get(name) != value for name, value in own.items()):
+        if mark is None or not self.continues(mark):
             return self.by(keys, scope).clear()
         then = mark["windows"][scope]
         windows = (then and tuple(datetime.fromisoformat(time) for time in then), self._windows[scope])

@@ -17,7 +17,7 @@ from nci_frames.files.save_table import save_table
 from nci_frames.jobs.by_date import by_date
 from nci_frames.jobs.counted_files import Planned, check_output_apart, count_files, plan_files
 from nci_frames.jobs.field_file import read_field
-from nci_frames.jobs.gates.judge import Reference, judge_gates, overall
+from nci_frames.jobs.gates.judge import Reference, asked, judge_gates, overall
 from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json
 from nci_frames.jobs.history import History, arrivals, changes_since
 from nci_frames.jobs.incidents import incidents, summary_json, summary_text
@@ -135,7 +135,10 @@ class Run:
         if self.seen is not None:
             told = self.seen.files.filter(pl.col("event") != "known").drop("source")
             tell_rows(self.tell, "traffic", told.rename({"event": "became"}))
-        self.arrived = arrivals(self.counts.files, self.counts.sources, self.before.manifest)
+        # With other settings all files are counted again, and none of them is late.
+        before = self.before.manifest or {}
+        previous = before if self.counts.continues(before.get("ledger")) else None
+        self.arrived = arrivals(self.counts.files, self.counts.sources, previous)
         tell_rows(self.tell, "source", self.arrived)
 
     def judge(self) -> None:
@@ -147,14 +150,16 @@ class Run:
         reference = None
         if self.before.good is not None:
             shared = partial(self.counts.shared, known["last_good"].get("ledger"))
-            reference = Reference(self.before.good["verdicts"], shared)
+            gates = known["last_good"].get("gates", {})
+            reference = Reference(self.before.good["verdicts"], shared, gates)
         self.verdicts = judge_gates(self.job, self.counts.by, reference)
         self.verdict = overall(self.verdicts)
         self.link = self.shelf.link(self.name, f"report.{self.job.report.formats[0]}")
         self.line = chat_line(self.job.name, self.name, self.verdicts, self.arrived, self.link)
         tell_rows(self.tell, "gate", self.verdicts)
         own = {"run": self.name, "path": self.shelf.path_of(self.name), "time": self.started.isoformat()}
-        good: dict[str, Any] = {**own, "ledger": self.counts.mark()}
+        gates = {gate.name: asked(self.job, gate) for gate in self.job.gates if gate.change_threshold}
+        good: dict[str, Any] = {**own, "ledger": self.counts.mark(), "gates": gates}
         self.last_good: dict[str, Any] | None = good if self.verdict == "pass" else known.get("last_good")
 
     def write(self, folder: Path) -> None:

@@ -244,6 +244,24 @@ def test_scenarios_are_reported_for_each_segment(tmp_path):
 
 
 @pytest.mark.long
+def test_a_change_of_the_job_file_is_none_of_the_model_nor_of_the_files(tmp_path):
+    """Precision at 0.5, then recall at 0.6, which is counted anew: neither better, nor late."""
+    write_nights(tmp_path / "logs", 2)
+    gate = '[[gates]]\nname = "no worse"\nundecided = "fail"\nchange_threshold = { absolute = 0.3 }\n'
+    job = small_job(tmp_path, gate + 'metric = "precision"\n')
+    ended(0, "run", job)
+    ended(0, "run", job)
+    assert pl.read_parquet(latest(tmp_path) / "verdicts.parquet")["verdict"].item() == "pass"
+    small_job(tmp_path, gate + 'metric = "recall"\nthreshold = 0.6\n')
+    ended(0, "run", job)
+    told = pl.read_parquet(latest(tmp_path) / "verdicts.parquet").select("verdict", "reason").row(0)
+    assert told == ("undecided", "the gate had metric precision, threshold 0.5 in the last good run")
+    assert pl.read_parquet(latest(tmp_path) / "arrivals.parquet")["arrival"].to_list() == ["new", "new"]
+    ended(0, "run", job)
+    assert pl.read_parquet(latest(tmp_path) / "verdicts.parquet")["verdict"].item() == "pass"
+
+
+@pytest.mark.long
 def test_a_history_of_an_earlier_version_is_read(tmp_path):
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path, RECALL)

@@ -102,13 +102,14 @@ def limits(gate: Gate, row: Mapping[str, Any], before: Mapping[str, Any] | None)
     row
         The current value, with its bounds and counts.
     before
-        For a ``change_threshold``: the result of the last good run, with the ``shared`` rows of both runs;
-        None if there is none.
+        For a ``change_threshold``: the result of the last good run, with the ``shared`` rows of both runs,
+        and with ``another``: what else the gate asked for then, or an empty text; None if there is none.
 
     Returns
     -------
     ``limit_lower``, ``limit_upper`` and ``judged``: the bounds of the value, or of its change. For a change
-    also ``reference``, ``difference`` and their bounds; if nothing can be judged, a ``reason``.
+    also ``reference``, ``difference`` and their bounds; if nothing can be judged, a ``reason``. Without
+    anything to compare with, ``undecided`` is "warn": otherwise there would never be a first good run.
     """
     none = {"limit_lower": None, "limit_upper": None, "judged": (row.get("lower"), row.get("upper"))}
     if gate.value_threshold is not None:
@@ -122,20 +123,26 @@ def _change(
     gate: Gate, change: ChangeThreshold, row: Mapping[str, Any], before: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     if before is None:
-        return {"reason": "no good run before to compare with"}
+        return _nothing("no good run before to compare with")
     if before["value"] is None or before["lower"] is None:
-        return {"reason": "the value had no bounds in the last good run"}
+        return _nothing("the value had no bounds in the last good run")
+    if before["another"]:
+        return _nothing(f"the gate had {before['another']} in the last good run")
     etas = row.get("prevalence"), before["prevalence"]
     fixed = gate.scenario is not None or gate.prevalence != "observed"
     if fixed and None not in etas and etas[0] != etas[1]:
-        return {"reason": f"the prevalence was {etas[1]:g} in the last good run"}
+        return _nothing(f"the prevalence was {etas[1]:g} in the last good run")
     found = difference(row, before, correlation=shared_correlation(before["shared"], row, before))
     known: dict[str, Any] = {}
     for name, side in (("reference", before), ("difference", found)):
         known |= {name: side["value"], f"{name}_lower": side["lower"], f"{name}_upper": side["upper"]}
     if found["lower"] is None:
-        return known | {"reason": row.get("reason") or "the value has no bounds"}
+        return known | {"reason": "the value has no bounds"}
     share = (change.relative or 0.0) * abs(before["value"])
     allowed = share if change.absolute is None else change.absolute
     limit = {"limit_upper": allowed} if gate.worse_above else {"limit_lower": -allowed}
     return {**known, **limit, "judged": (found["lower"], found["upper"])}
+
+
+def _nothing(reason: str) -> dict[str, Any]:
+    return {"reason": reason, "undecided": "warn"}

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import polars as pl
 
 from nci_frames.base.messages import quantity
+from nci_frames.evaluation.metrics import asked_metric
 from nci_frames.jobs.gates.champion import champion_rows
 from nci_frames.jobs.gates.changes import UNKNOWN, limits
 from nci_frames.jobs.gates.measure import measure
@@ -41,6 +42,8 @@ class Reference:
     verdicts: pl.DataFrame
     #: Counts of the rows of a scope that both runs have in common.
     shared: Counts
+    #: What each gate asked for then, by its name; runs of older versions did not say.
+    asked: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def judge_gates(job: Job, counts: Counts, reference: Reference | None) -> pl.DataFrame:
@@ -83,6 +86,15 @@ def _told(name: str, value: Any) -> Any:
     return round(value) if VERDICTS[name] == pl.Int64 and value is not None else value
 
 
+def asked(job: Job, gate: Gate) -> dict[str, str]:
+    """Return what a gate asks for: values of gates that differ in it must not be compared."""
+    names = {"metric", "prevalence", "scenario", "beta", "level", "window"}
+    told = gate.model_dump(include=names)
+    if asked_metric(gate.metric).kind != "curve":
+        told["threshold"] = _threshold(job, gate)
+    return {name: str(value) for name, value in told.items()}
+
+
 def overall(verdicts: pl.DataFrame) -> Verdict:
     """Return the overall verdict: "fail" if a blocking gate fails, "undecided" if that ends the run."""
     if len(verdicts.filter(verdict="fail", severity="block")):
@@ -98,11 +110,15 @@ def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
     keys = [*gate.segments, *([] if repeat is None else [repeat])]
     keys += [] if job.columns.unit is None else [BUCKET]
     frame = counts(keys, "ever" if gate.sequential else gate.window)
-    threshold = job.report.decided_at if gate.threshold is None else gate.threshold
+    threshold = _threshold(job, gate)
     if gate.champion is not None:
         return list(champion_rows(frame, gate, gate.champion, threshold=threshold, repeat=repeat))
     asked = gate.prevalence if gate.scenario is None else job.scenarios[gate.scenario]
     return measure(frame, gate, asked, threshold=threshold, repeat=repeat).to_dicts()
+
+
+def _threshold(job: Job, gate: Gate) -> float:
+    return job.report.decided_at if gate.threshold is None else gate.threshold
 
 
 def _before(job: Job, gate: Gate, reference: Reference | None) -> dict[Place, dict[str, Any]]:
@@ -111,17 +127,24 @@ def _before(job: Job, gate: Gate, reference: Reference | None) -> dict[Place, di
         return {}
     shared = {(row["model"], row["segment"]): row for row in _measured(job, gate, reference.shared)}
     none = UNKNOWN | {"positives": 0, "negatives": 0}
+    then = reference.asked.get(gate.name, {})
+    another = ", ".join(
+        f"{name} {then[name]}" for name, value in asked(job, gate).items() if then.get(name, value) != value
+    )
     rows = reference.verdicts.filter(gate=gate.name).to_dicts()
     places = {(row["model"], row["segment"]): row for row in rows}
-    return {place: row | {"shared": shared.get(place, none)} for place, row in places.items()}
+    return {
+        place: row | {"shared": shared.get(place, none), "another": another} for place, row in places.items()
+    }
 
 
 def _row(gate: Gate, measured: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
     row: dict[str, Any] = {**measured, "gate": gate.name, "kind": gate.kind, "verdict": "undecided"}
     row |= gate.model_dump(include={"metric", "severity", "undecided"}) | limits(gate, measured, before)
     few = [_few(row, of_class, gate.min_positives) for of_class in ("positives", "negatives")]
-    if any(few):
-        return row | {"reason": " and ".join(filter(None, few))}
+    # What this run lacks is said first: another good run would not help.
+    if own := " and ".join(filter(None, few)) or measured.get("reason"):
+        return row | {"reason": own, "undecided": gate.undecided}
     if row.get("reason"):
         return row
     if row.get("lower") is None or row.get("upper") is None:

@@ -113,6 +113,9 @@ def test_precision_at_a_scenario_and_per_segment():
     assert (some["prevalence"], some["verdict"]) == (0.5, "pass")
     assert (none["prevalence"], none["verdict"]) == (None, "undecided")
     assert none["reason"] == "the scenario has no prevalence for it"
+    change = {"metric": "precision", "change_threshold": {"absolute": 0.01}, "segments": ["country"]}
+    none, _ = judged(change | {"scenario": "m"}, MANY, FEW, scenarios=scenarios)
+    assert none["reason"] == "the scenario has no prevalence for it"
 
 
 @pytest.mark.parametrize(
@@ -138,8 +141,15 @@ def test_a_change_is_judged_on_the_bounds_of_the_difference(change, then, verdic
     assert row["reference"] == then / 1000
     assert row["difference"] == pytest.approx((800 - then) / 1000)
     assert row["difference_lower"] < row["difference"] < row["difference_upper"]
-    (first,) = judged(gate, MANY)
+    (first,) = judged(gate | {"undecided": "fail"}, MANY)
     assert (first["verdict"], first["reason"]) == ("undecided", "no good run before to compare with")
+    # It ends no run: there would never be a good one.
+    assert first["undecided"] == "warn"
+    (few,) = judged(gate | {"undecided": "fail", "min_positives": 2000}, MANY)
+    assert (few["undecided"], few["reason"]) == (
+        "fail",
+        "1,000 positives, fewer than 2,000 and 1,000 negatives, fewer than 2,000",
+    )
 
 
 def test_a_change_of_the_scenario_is_no_change_of_the_model():
