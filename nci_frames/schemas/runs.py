@@ -64,10 +64,10 @@ def _is_one_text(chunk: pl.Series, alike: dict[int, NDArray[np.uint64]]) -> bool
     held = as_arrow(chunk)[0]
     # Strings with equal views (16 bytes each) are equal.
     views = np.frombuffer(held.buffers()[1], np.uint64)[2 * held.offset : 2 * (held.offset + len(held))]
-    known = alike.get(views.ctypes.data)
-    if known is None or len(known) < len(views):
-        if not np.array_equal(views[2:], views[:-2]):
-            return False
+    known = alike.setdefault(views.ctypes.data, views[:2])
+    if not np.array_equal(views[len(known) :], views[len(known) - 2 : -2]):
+        return False
+    if len(views) > len(known):
         alike[views.ctypes.data] = views
     return True
 
