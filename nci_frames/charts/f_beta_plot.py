@@ -1,6 +1,7 @@
 """Folds over beta -> the F-beta plot: means, standard deviations, winners, and their significance."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 import polars as pl
@@ -53,7 +54,8 @@ def chart_f_beta_plot(
     altair.LayerChart
         Means with a band of one standard deviation. Below them, a bar in the colour of the winner, with each
         change labelled by its beta where there is room, and a mark at each beta where the best model is
-        significantly better than all others. Beta 0 and infinity are not drawn.
+        significantly better than all others. The bar is pale where the log does not support the winner. Beta
+        0 and infinity are not drawn.
         %(thinning)s
 
     Raises
@@ -114,6 +116,7 @@ def chart_f_beta_plot(
         style=style,
         title=f"F-beta plot at {here}",
         subtitle="fold mean ± standard deviation; below: the winner, and where it is significantly best"
+        + selection.why_marked("pale", ranges)
         + note,
         says="A line per model over beta, on a logarithmic axis.",
     )
@@ -158,7 +161,11 @@ def _winners(ranges: pl.DataFrame, axis: axes.LogAxis, style: theme.ModelStyle) 
         pl.format("{} to {}", *ends).alias("range"),
         first=pl.col("start").clip(axis.low, axis.high),
         last=pl.col("end").clip(axis.low, axis.high),
+        supported=selection.supported(ranges),
     )
+    pale: dict[str, Any] = {}
+    if selection.marks_support(ranges):
+        pale["opacity"] = alt.OpacityValue(0.3, condition={"test": "datum.supported", "value": 1})
     return canvas.layer(
         "winners",
         alt.Chart(selection.finite(clipped)).mark_rect(),
@@ -168,6 +175,7 @@ def _winners(ranges: pl.DataFrame, axis: axes.LogAxis, style: theme.ModelStyle) 
         y2=alt.Y2Value(theme.HEIGHT + 20),
         color=canvas.colour(style),
         tooltip=canvas.tooltip({"threshold": "threshold"}, names=("model", "range")),
+        **pale,
     )
 
 

@@ -46,7 +46,7 @@ def chart_segments(
     -------
     altair.FacetChart
         Panels with shared axes, sorted by the value of *segments*, with null as "missing" at the end.
-        Prevalence 0 is not drawn, and null values leave gaps.
+        Prevalence 0 is not drawn, and null values leave gaps. Parts that the log does not support are dotted.
         %(thinning)s
 
     Raises
@@ -85,7 +85,11 @@ def chart_segments(
     numbers = canvas.value_titles(rows, "prevalence", title)
     heights = [name for name in ("value", "lower", "upper") if name in numbers]
     size = canvas.panel_size(_check_number(rows[segments], _PANELS))
-    drawn = rows.select(*panels, "model", *numbers)
+    told = [name for name in ("supported",) if name in rows.columns]
+    drawn, untold = (
+        rows.select(*panels, "model", *numbers, *told),
+        selection.why_dotted(rows.drop_nulls("value")),
+    )
     rows, note = selection.fitted(drawn, "prevalence", heights, by=["place", "model"], size=size)
     axis = axes.LogAxis.through("prevalence", rows["prevalence"], *marks["observed"])
     y = alt.Y(**axes.rate_axis("value", title))
@@ -104,7 +108,7 @@ def chart_segments(
         layers,
         style=style,
         title=f"{title} by segment",
-        subtitle=f"over prevalence{_where(every)}{note}",
+        subtitle=f"over prevalence{_where(every)}{untold}{note}",
         says="A panel per segment, a line per model.",
         by="segment",
         order="place",

@@ -31,6 +31,20 @@ def test_of_close_switches_the_first_has_a_label():
     assert [row["label"] for row in rows_of(spec, "switches")] == ["β = 1", None, "β = 6"]
 
 
+def test_a_winner_that_the_log_cannot_tell_is_pale():
+    comparisons, winners = frames()
+    told, untold = (
+        nf.chart_f_beta_plot(
+            comparisons, winners.with_columns(supported=pl.lit(known), reason=pl.lit(None, pl.String))
+        ).to_dict()
+        for known in (True, False)
+    )
+    assert "opacity" not in layer(told, "winners")["encoding"]
+    assert layer(untold, "winners")["encoding"]["opacity"]["value"] == 0.3
+    assert "; pale: this log cannot tell" in untold["title"]["subtitle"]
+    assert not any(row["supported"] for row in rows_of(untold, "winners"))
+
+
 def test_a_change_of_threshold_alone_is_no_switch():
     comparisons, winners = frames()
     same = winners.with_columns(model=pl.lit("a"))

@@ -51,6 +51,17 @@ def test_areas_have_panels_and_values_outside_0_and_1_an_axis_of_their_own():
     assert "scale" not in panel_layer(spec, "lines")["encoding"]["y"]
 
 
+def test_what_a_segment_cannot_tell_is_dotted():
+    projection = precision(rates_of())
+    told = nf.chart_segments(projection.drop("supported", "reason"), segments="country").to_dict()
+    spec = nf.chart_segments(projection, segments="country").to_dict()
+    assert "untold" not in str(told)
+    assert spec["title"]["subtitle"].endswith("; dotted: too few negatives")
+    assert panel_layer(spec, "untold")["mark"]["strokeDash"] == [1, 4]
+    told = projection.filter(pl.col("prevalence") > 0).sort("country", "model", "prevalence", nulls_last=True)
+    assert [row["supported"] for row in lines_of(spec)] == told["supported"].to_list()
+
+
 @pytest.mark.thorough
 def test_many_models_in_many_segments_are_thinned_to_the_size_of_a_panel():
     many = rates_of(tuple(f"s{i:02d}" for i in range(12)), tuple(f"m{i:02d}" for i in range(45)))
