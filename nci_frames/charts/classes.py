@@ -44,7 +44,7 @@ def chart_class_matrix(class_counts: Frame, /, *, priors: Priors = "observed") -
     altair.FacetChart
         One panel per model with a row per class and a column per decision. The colour shows the share of the
         decision among the rows of the class, which does not depend on the mix; the number is the share of the
-        cell in the mix, in percent. Tooltips show rows.
+        cell in the mix, in percent. Tooltips show rows; the subtitle names classes with too few.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def chart_class_matrix(class_counts: Frame, /, *, priors: Priors = "observed") -
     >>> nf.chart_class_matrix(nf.count_classes(log)).to_dict()["title"]["text"]
     'Decisions by class'
     """
-    table, order = matrix_at(class_counts, priors)
+    table, order, doubts = matrix_at(class_counts, priors)
     if table.is_empty():
         raise ParameterError("there are no classes to draw", hint="count a log that has rows")
     selection.check_rows(table)
@@ -88,7 +88,7 @@ def chart_class_matrix(class_counts: Frame, /, *, priors: Priors = "observed") -
         layers,
         style=theme.ModelStyle(table["model"]),
         title="Decisions by class",
-        subtitle=told,
+        subtitle="; ".join([told, *doubts]),
         says="A matrix of true classes and decisions for each model.",
         square=True,
     )
@@ -284,7 +284,7 @@ def chart_class_simplex(
         layers,
         style=style,
         title="Best model at each mix of three classes",
-        subtitle=f"by {class_metric(metric).in_words(beta)}; a corner is one class alone"
+        subtitle=f"by {class_metric(metric).in_words(beta)}, in this log; a corner is one class alone"
         + ("; dots: mixes" if mixes else ""),
         says="A triangle, coloured by model.",
         width=_SIDE,

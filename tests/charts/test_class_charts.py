@@ -21,6 +21,17 @@ def test_the_matrix_has_shares_of_the_class_and_of_the_mix():
     )
 
 
+def test_the_matrix_names_classes_of_few_rows():
+    pairs = {"label": ["x", "y", "x", "y"], "decision": ["x", "y", "x", "y"]}
+    counts = pl.DataFrame({"model": ["a", "a", "b", "b"], **pairs, "rows": [20, 3, 20, 3]})
+    for mix, ends in (
+        ({"x": 0.2, "y": 0.8}, "as given; fewer than 10 independent rows of 'y'"),
+        ({"x": 1.0, "y": 0.0}, "as given"),
+    ):
+        subtitle = nf.chart_class_matrix(counts, priors=mix).to_dict()["title"]["subtitle"]
+        assert subtitle.endswith(ends)
+
+
 def test_the_winners_are_bars_with_labelled_borders():
     ends = {"start": {"x": 1.0, "y": 0.0}, "end": {"x": 0.0, "y": 1.0}}
     winners = nf.class_winners(class_counts(("a", "b")), metric="accuracy", **ends)

@@ -171,8 +171,10 @@ def _rows(
             }
 
 
-def matrix_at(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> tuple[pl.DataFrame, list[str]]:
-    """Return rows, share of the class and share of the mix by model, class and decision; and the names.
+def matrix_at(
+    class_counts: pl.DataFrame | pl.LazyFrame, priors: Any
+) -> tuple[pl.DataFrame, list[str], list[str]]:
+    """Return rows, share of the class and share of the mix by model, class and decision; names; and doubts.
 
     Raises
     ------
@@ -184,13 +186,15 @@ def matrix_at(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> tuple[p
     one_mix("priors", dict.fromkeys(asked.names))
     names = logs.names.cast(pl.String)
     texts, numbers = dict.fromkeys(("model", "label", "decision"), pl.String), ("rows", "rate", "share")
-    tables = [pl.DataFrame(schema=texts | dict.fromkeys(numbers, pl.Float64))]
+    tables, doubts = [pl.DataFrame(schema=texts | dict.fromkeys(numbers, pl.Float64))], []
     for log in (log for models in logs.groups for log in models):
         (shares,), rates = asked.of(log).priors, log.rates
+        doubts.append(why_not(log, logs.names.to_list(), shares != 0))
         one, other = np.nonzero(np.outer(asked.classes, asked.classes | (log.total.sum(axis=0) > 0)))
         tables.append(pl.DataFrame({
             "model": pl.Series([log.group["model"]] * len(one), dtype=pl.String),
             "label": names.gather(one), "decision": names.gather(other), "rows": log.total[one, other],
             "rate": rates[one, other], "share": shares[one] * rates[one, other],
         }))  # fmt: skip
-    return pl.concat(tables).with_columns(pl.col("rate", "share").fill_nan(None)), names.to_list()
+    table = pl.concat(tables).with_columns(pl.col("rate", "share").fill_nan(None))
+    return table, names.to_list(), [why for why in dict.fromkeys(doubts) if why is not None]
