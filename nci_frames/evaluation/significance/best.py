@@ -56,7 +56,8 @@ def compare_best(
     ----------
     counts
         A counts frame of whole rows, or rates. A metric of rates needs one operating point per model: give
-        *threshold* or *pos_fraction*, or one row per model.
+        *threshold* or *pos_fraction*, or one row per model. For areas count all models at the same
+        thresholds: on a grid, areas are those of the scores rounded to it.
     metric
         Name or alias of a metric or an area, such as "pr_auc" (average precision), or a called metric.
     prevalence
