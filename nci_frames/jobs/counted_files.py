@@ -77,8 +77,11 @@ def _how(feed: Feed) -> dict[str, Any]:
 
 def _found(file: JobFile, feed: Feed, until: datetime | None) -> list[SourceFile]:
     """Return the files of a feed; all windows if nothing was counted with these settings."""
-    lookback = feed.source.lookback if ledger_of(file).states(feed.settings) else None
-    return find_windows([file.resolve(path) for path in feed.source.paths], lookback=lookback, until=until)
+    states = ledger_of(file).states(feed.settings).values()
+    counted = max((state.window[0] for state in states if state.window), default=None)
+    lookback = feed.source.lookback if states else None
+    paths = [file.resolve(path) for path in feed.source.paths]
+    return find_windows(paths, lookback=lookback, until=until, counted=counted)
 
 
 def check_output_apart(file: JobFile) -> None:

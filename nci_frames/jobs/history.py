@@ -1,7 +1,7 @@
 """The history of a job: files and results of each run, and changes since the last good run."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -89,7 +89,10 @@ class History:
 
 
 def arrivals(
-    appended: pl.DataFrame, sources: pl.DataFrame, previous: Mapping[str, Any] | None
+    appended: pl.DataFrame,
+    sources: pl.DataFrame,
+    previous: Mapping[str, Any] | None,
+    published: Collection[str],
 ) -> pl.DataFrame:
     """Return the arrivals: one row per file that is new or changed since the previous run.
 
@@ -101,30 +104,38 @@ def arrivals(
         The active sources.
     previous
         Manifest of the previous run; None if there is none that counted with these settings.
+    published
+        Names of the published runs: what a run counted that ended before, no page has told.
 
     Returns
     -------
-    ``path``, ``window_start``, ``arrival`` (one of ``ARRIVALS``), ``rows`` (null if not counted now) and
+    ``path``, ``window_start``, ``arrival`` (one of ``ARRIVALS``), ``rows`` (null if not counted) and
     ``note``: the reason of a failure, or a warning (else null). A file is "late" if the previous run had the
     same window or a newer one, and "delivered again" if its content was counted from another path.
     """
-    seen = {file["path"] for file in previous["files_seen"]} if previous else set()
+    listed = previous["files_seen"] if previous else []
+    seen = {file["path"]: file["source"] for file in listed if file["event"] not in ("changed", "failed")}
     newest: str | None = previous["newest_window"] if previous else None
     known = {row["source"]: row for row in sources.iter_rows(named=True)}
     rows = []
     for file in appended.iter_rows(named=True):
+        path, event = file["path"], file["event"]
         source = known.get(file["source"] or "", {"path": None, "window_start": None})
-        start, note = source["window_start"], file["reason"] or file["warning"]
-        if file["event"] in _TOLD:
-            arrival = file["event"]
-        elif file["event"] == "counted":
+        start, note, counted = source["window_start"], file["reason"] or file["warning"], file["rows"]
+        untold = source["path"] == path and source["run"] not in published
+        if event == "known" and untold and seen.get(path) != file["source"]:
+            event, counted = "recounted" if path in seen else "counted", source["rows"]
+        if event in _TOLD:
+            arrival = event
+            note = "its earlier counts are kept" if event == "changed" else note
+        elif event == "counted":
             late = newest is not None and start is not None and start <= datetime.fromisoformat(newest)
             arrival = "late" if late else "new"
-        elif file["path"] not in seen and source["path"] not in (file["path"], None):
+        elif path not in seen and source["path"] not in (path, None):
             arrival, note = "delivered again", f"counted from {source['path']}"
         else:
             continue
-        rows.append((file["path"], start, arrival, file["rows"], note))
+        rows.append((path, start, arrival, counted, note))
     return pl.DataFrame(rows, schema=ARRIVED, orient="row")
 
 
@@ -145,7 +156,7 @@ def changes_since(good: pl.DataFrame | None, now: pl.DataFrame) -> pl.DataFrame 
     -------
     The columns of ``decompose_difference``; None if there is nothing to compare with.
     """
-    if good is None or sorted(good.columns) != sorted(now.columns):
+    if good is None or good.is_empty() or sorted(good.columns) != sorted(now.columns):
         return None
     before, this = "last good run", "this run"
     then = good.select(pl.col(name).cast(dtype) for name, dtype in now.schema.items())

@@ -113,7 +113,8 @@ class Run:
         self.pointer = shelf.pointer()
         self.sequence = int(self.pointer["sequence"]) + 1 if self.pointer else 1
         self.started = datetime.now(UTC)
-        self.name = run or f"{self.sequence:06d}-{self.started:%Y%m%dT%H%M%SZ}"
+        numbered = f"{self.sequence:06d}-{self.started:%Y%m%dT%H%M%SZ}"
+        self.name = numbered if run is None else run
         shelf.check_new(self.name)
         self.before = History.of(shelf.folder, self.pointer)
         if self.name in self.before.tables["runs"]["run"]:
@@ -138,7 +139,8 @@ class Run:
         # With other settings all files are counted again, and none of them is late.
         before = self.before.manifest or {}
         previous = before if self.counts.continues(before.get("ledger")) else None
-        self.arrived = arrivals(self.counts.files, self.counts.sources, previous)
+        published = set(self.before.tables["runs"]["run"])
+        self.arrived = arrivals(self.counts.files, self.counts.sources, previous, published)
         tell_rows(self.tell, "source", self.arrived)
 
     def judge(self) -> None:

@@ -7,9 +7,20 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
+from nci_frames.jobs.counted_files import count_files
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import run_job
-from tests.small_jobs import KEYS, RECALL, SMALL, ended, latest, read_json, small_job, write_night
+from tests.small_jobs import (
+    KEYS,
+    RECALL,
+    SMALL,
+    ended,
+    latest,
+    read_json,
+    small_job,
+    write_night,
+    write_nights,
+)
 
 pytestmark = pytest.mark.long
 
@@ -66,3 +77,27 @@ def test_windows_stand_at_their_dates_also_those_that_come_late_or_are_corrected
         assert row["tpr_lower"] < row["tpr"] < row["tpr_upper"]
     page = (latest(tmp_path) / "history.html").read_text()
     assert page.count('by date"') == 2
+
+
+def test_what_a_run_counted_that_was_never_published_is_told_by_the_next_one(tmp_path):
+    """Three nights: the runs on the second and third end after counting, as if by a kill."""
+    source = 'parquet"\nlookback = 2\non_changed = "recount"\n'
+    job = read_job(small_job(tmp_path, text=SMALL.replace('parquet"\n', source, 1)))
+    nights = [tmp_path / f"logs/2026-03-0{night}/a.parquet" for night in (1, 2, 3)]
+    write_night(nights[0], 200, 0.8)
+    run_job(job)
+    write_night(nights[0], 100, 0.8, seed=1)
+    for night in nights[1:]:
+        write_night(night, 200, 0.8, seed=int(night.parent.name[-1]))
+        count_files(job, job.job.feeds[0], run="killed")
+    told = run_job(job).arrived
+    assert told.select("arrival", "rows").rows() == [("recounted", 100), ("new", 200), ("new", 200)]
+    assert run_job(job).arrived.is_empty()
+
+
+def test_nights_after_an_outage_are_counted_also_before_the_lookback(tmp_path):
+    job = read_job(small_job(tmp_path, text=SMALL.replace('parquet"\n', 'parquet"\nlookback = 0\n', 1)))
+    write_night(tmp_path / "logs/2026-02-28/a.parquet", 200, 0.8)
+    run_job(job)
+    write_nights(tmp_path / "logs", 4, seed=1)
+    assert run_job(job).arrived["arrival"].to_list() == ["new"] * 4

@@ -174,6 +174,9 @@ def test_changes_are_split_into_class_balance_and_model():
         for negatives in (100, 200)
     )
     assert changes_since(None, now) is changes_since(good.drop("threshold"), now) is None
+    # A night without rows was the newest one.
+    assert changes_since(good.clear(), now) is None
+    assert changes_since(good, now.clear()).is_empty()
     split = changes_since(good, now)
     assert split["metric"].to_list() == ["precision", "f_beta"]
     row = split.row(0, named=True)
@@ -196,6 +199,7 @@ def test_a_run_is_published_whole_and_one_at_a_time(tmp_path):
     ended(0, "run", job, "--run-id", "b")
     ended(5, "run", job, "--run-id", "b")
     ended(2, "run", job, "--run-id", "../b")
+    ended(2, "run", job, "--run-id", "")
     # One bit of a file of the latest run ends the next one.
     assert changed_files(latest(tmp_path)) == []
     history = latest(tmp_path) / "history.parquet"

@@ -41,7 +41,11 @@ def check_template(path: str) -> timedelta | None:
 
 
 def find_windows(
-    paths: list[str], *, lookback: int | None = None, until: datetime | None = None
+    paths: list[str],
+    *,
+    lookback: int | None = None,
+    until: datetime | None = None,
+    counted: datetime | None = None,
 ) -> list[SourceFile]:
     """Return the files of paths, each with its window, the oldest window first.
 
@@ -53,6 +57,9 @@ def find_windows(
         Only the newest window and this number of windows before it; None means all.
     until
         Only windows that begin before this time.
+    counted
+        Begin of the newest window that was counted: *lookback* is from there, if newer ones exist, so that
+        none of them is left out after an outage.
 
     Raises
     ------
@@ -72,7 +79,7 @@ def find_windows(
         later += [start for start, _ in dated]
         kept = [(start, file) for start, file in dated if until is None or start < until]
         if lookback is not None and kept:
-            newest = kept[-1][0]
+            newest = min(kept[-1][0], counted or kept[-1][0])
             # Compare differences: the start of the lookback may be before year 1.
             kept = [(start, file) for start, file in kept if newest - start <= lookback * length]
         files += [file for _, file in kept]

@@ -158,6 +158,10 @@ def test_windows_are_half_open_days_and_hours_in_utc(tmp_path):
     assert find_windows(paths, lookback=1_000_000) == found
     late = find_windows(paths, lookback=1)
     assert [Path(file.path).parent.name for file in late] == ["2026-03-03", "2026-03-04"]
+    # After an outage no window is left out.
+    second = datetime(2026, 3, 2, tzinfo=UTC)
+    assert find_windows(paths, lookback=0, counted=second) == found[1:]
+    assert find_windows(paths, lookback=0, counted=second + timedelta(days=9)) == found[3:]
     before = find_windows(paths, until=datetime(2026, 3, 3, tzinfo=UTC))
     assert [Path(file.path).parent.name for file in before] == ["2026-03-01", "2026-03-02"]
     assert check_template("a/{date:%Y/%m/%d/%H}/x") == timedelta(hours=1)
