@@ -70,11 +70,12 @@ def chart_calibration(
     diagonal = canvas.layer("diagonal", ends.mark_line(**RULE), x=alt.X(**x), y=alt.Y(**y))
     style = ModelStyle(rows["model"].unique(), among=models)
     drawn = lines.curves(rows, alt.X(**x), alt.Y(**y), style=style, numbers=numbers, dots=True)
+    shaded = "shaded: bounds of the share of positives; " if rows["lower"].count() else ""
     return canvas.compose(
         [diagonal, *drawn],
         style=style,
         title=f"Calibration at prevalence η = {format_grid(rows['prevalence'][0])}",
-        subtitle=f"shaded: bounds of the share of positives; dashed: scores are what they say{note}",
+        subtitle=f"{shaded}dashed: scores are what they say{note}",
         says="The share of positives on the vertical axis, the score on the horizontal; a line per model.",
         height=lines.SQUARE,
     )

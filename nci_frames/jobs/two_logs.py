@@ -112,6 +112,8 @@ def change_lines(changes: Changes) -> Iterator[str]:
             yield f"  {row['metric']} {_moved(row, 'reference_value', 'value')}: {why}"
         for row in classes[(model,)].sort("class", descending=True).to_dicts():
             yield f"  scores of {row['class']}s {_shift(row)}"
+    gone = {model for (model,) in classes} - {*changes.parts["model"]}
+    yield from (f"{model}: only in the log {BEFORE} the change" for model in sorted(gone, key=str))
 
 
 def change_table(changes: Changes) -> pl.DataFrame:
@@ -129,6 +131,7 @@ def change_table(changes: Changes) -> pl.DataFrame:
 def _of_logs(reason: str | None) -> str | None:
     """Rephrase a reason on the values of a key for two logs."""
     names = {
+        "the reference has no such operating point": f"the model is only in the log {AFTER} the change",
         "in the segment": f"{AFTER} the change", "in the reference": f"{BEFORE} the change",
         f"fewer than two values of {SIDE!r} have": "one of the logs has fewer than",
     }  # fmt: skip

@@ -16,6 +16,7 @@ _ROUNDING = 1e-9
 #: Prevalences below this are also written as "1 in 5,000".
 _RARE = 0.01
 _NEAR = "which this log cannot tell apart"
+_SAME_ROWS = "on the rows that chose the threshold"
 
 #: A row of ``Comparison.answer``.
 _Row = dict[str, Any]
@@ -203,7 +204,7 @@ def _compared(others: Sequence[_Row], *, all_others: bool) -> str:
     if all_others and len(untold) == len(others):
         return "whether it is significantly better than others, this log cannot tell"
     if untold:
-        return f"too few rows to tell: {order.some_models(untold, order.SOME)}"
+        return f"{order.UNTOLD}: {order.some_models(untold, order.SOME)}"
     if not all_others:
         return f"significantly worse than the best: {order.some_models(_names(others), order.SOME)}"
     return f"significantly better than {order.all_of(len(others))}"
@@ -216,7 +217,7 @@ def _doubt(answer: Answer, best: Sequence[_Row], others: Sequence[_Row]) -> str 
         return None
     if reason is not None:
         reason = "; ".join(filter(None, [reason, _way_out(answer, best[0])]))
-    if reason is None or not answer.tested:
+    if reason is None or not answer.tested or len(answer.models) == 1:
         return reason
     known = order.known_order(
         _names(best),
@@ -256,12 +257,13 @@ def _work(answer: Answer, row: _Row) -> str:
     """Return the alerts and the positives found: among the volume if given, and as shares otherwise."""
     recall, precision, flagged = (row[name] or 0.0 for name in ("recall", "precision", "pos_fraction"))
     rows = answer.question.volume
+    same = f" ({_SAME_ROWS})" if answer.question.own else ""
     if rows is None:
         right = "" if row["precision"] is None else f", {percent(precision)} of them right"
         found = f"it finds {percent(recall)} of the positives"
-        return f"{found}; {percent(flagged)} of all rows are alerts{right}"
+        return f"{found}; {percent(flagged)} of all rows are alerts{right}{same}"
     positives = rows * answer.prevalence
-    right = f"{_amount(positives * recall)} of {_amount(positives)} positives found"
+    right = f"{_amount(positives * recall)} of {_amount(positives)} positives found{same}"
     return f"of {quantity(rows, 'row')}: {_amount(rows * flagged)} alerts{_alerts(answer, row)}, {right}"
 
 
@@ -285,11 +287,13 @@ def order_line(answer: Answer, /) -> str:
         return ""
     leads = order.read_leads(answer.winners, low=low, high=high)
     known, unknown = [lead for lead in leads if lead.models], order.untold_in_words(leads)
+    if len(answer.models) == 1 and known:
+        return f"this log cannot tell the value {unknown}" if unknown else ""
     if not known:
         span = f"from {numbers.format_grid(low)} to {numbers.format_grid(high)}"
         return f"at other prevalences this log cannot tell the value ({span})"
     doubt = f"; the log cannot tell the value {unknown}" if unknown else ""
     told = order.only_leader(known)
     if told is None:
-        told = f"the best model changes with the prevalence: {order.leads_in_words(known)}"
+        told = f"the best model changes with the prevalence: {order.leads_in_words(leads)}"
     return f"in this log {told}{doubt}"

@@ -12,6 +12,8 @@ from nci_frames.tables.numbers import format_grid
 _OVERTAKINGS = 12
 #: Largest number of equally good models, or of ranges of the best model, that a short sentence names.
 SOME = 4
+#: Said of models that may be worse than the best: rows are too few, or only the leading models are compared.
+UNTOLD = "not known whether worse"
 #: Largest number of unsupported ranges that are named.
 _UNKNOWN = 2
 
@@ -154,7 +156,7 @@ def order_lines(by: str, order: Order) -> list[str]:
         exact = " These borders are exact for this log." if order.exact else ""
         if any(lead.start_bounds for lead in known):
             exact += " In brackets: where they are in 95 % of the resampled logs that have them."
-        said = f"the order changes: {leads_in_words(known, most=len(known))}.{exact}"
+        said = f"the order changes: {leads_in_words(order.leads, most=len(known))}.{exact}"
     elif order.overtakings:
         said = f"the order changes: in this log {one}, but others change places."
     else:
@@ -190,20 +192,24 @@ def only_leader(leads: Sequence[Lead], /) -> str | None:
 def leads_in_words(leads: Sequence[Lead], /, most: int = SOME) -> str:
     """Return which model leads up to where; if there are more than *most* ranges, the first two and the last.
 
+    Ranges in which the log cannot tell are left out.
+
     >>> leads_in_words([Lead(("a",), 0.001, 0.1), Lead(("b",), 0.1, 0.3), Lead(("c", "d"), 0.4, 0.5)])
     'a up to 0.1, then b up to 0.3, then c or d from 0.4'
     """
     around = zip([None, *leads], leads, [*leads[1:], None], strict=False)
-    steps = [f"{any_of(lead.models)}{_within(before, lead, after)}" for before, lead, after in around]
+    known = [each for each in around if each[1].models]
+    steps = [f"{any_of(lead.models)}{_within(before, lead, after)}" for before, lead, after in known]
     if len(steps) <= most:
         return ", then ".join(steps)
-    last = f"from {format_grid(leads[-1].start)} on {any_of(leads[-1].models)}"
+    _, final, _ = known[-1]
+    last = f"from {format_grid(final.start)} on {any_of(final.models)}"
     return f"{', then '.join(steps[:2])}; {last}; {len(steps) - 1:,} changes in all"
 
 
 def _within(before: Lead | None, lead: Lead, after: Lead | None) -> str:
     """Return where a lead ends, and where it begins if the lead before it ends elsewhere."""
-    apart = before is not None and before.end != lead.start
+    apart = before is not None and (before.end != lead.start or not before.models)
     if apart and lead.start == lead.end:
         return f" {_span(lead.start, lead.end)}"
     begin = f" from {format_grid(lead.start)}" if apart else ""
@@ -275,7 +281,7 @@ def known_order(
     equal
         Other models not distinguishable from the best.
     untold
-        Other models with too few rows to tell.
+        Other models of which the log does not tell, or that were not compared.
 
     Examples
     --------
@@ -289,7 +295,7 @@ def known_order(
     'the best in this log is a'
     """
     names, are, them = some_models(best, SOME), *(("is", "it") if len(best) == 1 else ("are", "them"))
-    named = {f"not distinguishable from {them}": equal, "too few rows to tell": untold}
+    named = {f"not distinguishable from {them}": equal, UNTOLD: untold}
     doubts = [f"{why}: {some_models(models, SOME)}" for why, models in named.items() if models]
     if worse:
         others = len(worse) + len(equal) + len(untold)

@@ -46,7 +46,10 @@ def _counts(comparison: Comparison) -> pl.DataFrame | None:
 
 
 def _scores(comparison: Comparison) -> pl.DataFrame | None:
-    """Return the Brier score of the best model as logged and adjusted, and how often its alarms come true."""
+    """Return the Brier score of the best model as logged and adjusted, and how often its alarms come true.
+
+    Of the first model of the charts if the best has no rows of a class.
+    """
     return _scores_at(comparison, [comparison.asked_prevalence])
 
 
@@ -55,7 +58,9 @@ def _scores_at(comparison: Comparison, etas: Sequence[float]) -> pl.DataFrame | 
     shown, place = _counts(comparison), ["model", "prevalence"]
     if shown is None:
         return None
-    counts = _of_best(shown, comparison)
+    counts = comparison.counts_of([comparison.answer["model"][0]])
+    if counts.is_empty():
+        counts = rows_where(shown, pl.col("model").eq_missing(shown["model"].min()))
     columns = [
         proper_scores(counts, prevalence=etas, metrics="brier", adjusted=adjusted)
         .select(*place, pl.col("value").alias(f"brier{name}"), pl.col("skill").alias(f"skill{name}"))
@@ -86,12 +91,6 @@ def _say_at(comparison: Comparison, etas: Sequence[float]) -> list[list[str]]:
     """Return the sentences at each of several prevalences."""
     table = _scores_at(comparison, etas)
     return [] if table is None else [_say(table.filter(prevalence=eta), comparison) for eta in etas]
-
-
-def _of_best(counts: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
-    """Return the counts of the best model of the answer, or of the first model if it has none."""
-    best = rows_where(counts, pl.col("model").eq_missing(comparison.answer["model"][0]))
-    return best if len(best) else rows_where(counts, pl.col("model").eq_missing(counts["model"].min()))
 
 
 def _say(table: pl.DataFrame, comparison: Comparison) -> list[str]:

@@ -122,7 +122,7 @@ def _segment_line(row: Mapping[str, Any], comparison: Comparison, tested: int) -
     names = ", ".join(f"{key} = {'missing' if row[key] is None else row[key]}" for key in comparison.segments)
     name = metric_name(comparison)
     own, rest = format_value(row["own_value"]), format_value(row["rest_value"])
-    values = f"at its own prevalence {name} {own}, in the rest {rest}"
+    values = f"at its prevalence in this log {name} {own}, in the rest {rest}"
     part, *bounds = (format_value(row[f"due_to_rates{side}"]) for side in ("", "_lower", "_upper"))
     verdict = "significantly worse"
     if not row["distinguishable"]:

@@ -10,6 +10,7 @@ from nci_frames.charts.intervals import draw_forest
 from nci_frames.charts.parts.selection import finite
 from nci_frames.charts.segments import chart_decomposition, chart_segments
 from nci_frames.evaluation.projection.projection import project_rates
+from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.support.reasons import first_reason, in_brief
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, shown_models
@@ -116,16 +117,31 @@ def _untested(comparison: Comparison) -> pl.DataFrame:
     if points is None or sizes is None:
         return pl.DataFrame(schema=dict.fromkeys([*keys, *CHARTED], pl.Null))
     classes = points.group_by(keys).agg(pl.col("positives", "observed_prevalence").max())
-    values = project_rates(
+    values = _judged(points, comparison, band="tpr_lower" in points.columns)
+    none = {side: pl.lit(None, pl.Float64) for side in ("lower", "upper") if side not in values.columns}
+    shown = values.with_columns(**none, verdict=pl.lit("not tested")).select(*keys, *CHARTED)
+    return sizes.drop("rows").pipe(beside, classes, keys).pipe(beside, shown, keys)
+
+
+def _judged(points: pl.DataFrame, comparison: Comparison, *, band: bool = False) -> pl.DataFrame:
+    """Return the values at points of the best model of the answer, as its segments are judged."""
+    return project_rates(
         points.filter(pl.col("model").eq_missing(pl.lit(judged_model(comparison)))),
         metrics=comparison.segment_metric,
         prevalence=comparison.asked_prevalence,
         beta=comparison.main_beta,
-        band="tpr_lower" in points.columns,
+        band=band,
     )
-    none = {side: pl.lit(None, pl.Float64) for side in ("lower", "upper") if side not in values.columns}
-    shown = values.with_columns(**none, verdict=pl.lit("not tested")).select(*keys, *CHARTED)
-    return sizes.drop("rows").pipe(beside, classes, keys).pipe(beside, shown, keys)
+
+
+def _of_all_rows(comparison: Comparison) -> float | None:
+    """Return the value of all rows at the threshold of the segments; an answer is judged on other rows."""
+    points = comparison.segment_points
+    if points is None or points["tp"].null_count():
+        return None
+    cells = points.group_by("model", "threshold").agg(pl.col("tp", "fp", "fn", "tn").sum())
+    value: float | None = _judged(compute_rates(cells), comparison)["value"].item()
+    return value
 
 
 def segment_labels(frame: pl.DataFrame, keys: Sequence[str], /) -> pl.Expr:
@@ -213,9 +229,8 @@ def _chosen_title(comparison: Comparison) -> str:
 
 
 def _draw_chosen(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    # For an area, segments are judged by another metric, so the value of all rows is not comparable.
     by_first = comparison.by_key[0]
-    whole = None if comparison.question.area is not None else comparison.answer["value"][0]
+    whole = _of_all_rows(by_first)
     dashed = "" if whole is None else f"; dashed: all rows ({format_value(whole)})"
     return draw_forest(
         table,

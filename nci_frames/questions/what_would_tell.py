@@ -1,5 +1,7 @@
 """Which labels would tell the values that the log cannot tell, at the least cost?"""
 
+import shlex
+
 import polars as pl
 
 from nci_frames.evaluation.labelling.cheapest import labels_in_words
@@ -38,12 +40,14 @@ def _say(table: pl.DataFrame, comparison: Comparison) -> list[str]:
     here = table.filter(prevalence=comparison.asked_prevalence)
     ends = table[sorted({0, len(table) - 1})]
     lines = []
+    several = len(comparison.answer) > 1
     for row in (ends if here.is_empty() else here).iter_rows(named=True):
         at, threshold = format_grid(row["prevalence"]), format_threshold(row["threshold"])
         lines.append(
             f"At prevalence {at} this log cannot tell {name} of {row['model']} at threshold {threshold}; "
             f"{labels_in_words((row['labels'], row['random']))}: nci-frames plan-labels LOG "
             f"--budget {row['labels']} --metric {asked} --threshold {row['threshold']:.6g}"
+            + (f" --by-model {shlex.quote(str(row['model']))}" if several else "")
         )
     return lines
 

@@ -108,6 +108,14 @@ def test_a_small_log_is_labelled_as_a_whole():
     assert plan["share"].unique().to_list() == [1.0]
 
 
+def test_of_a_log_labelled_as_a_whole_a_plan_promises_what_random_rows_do():
+    """The log has all its rows in either case; other traffic has other shares of each range."""
+    asked = {"metric": "recall", "threshold": 2.5, "pilot": pilot_counts(), "prevalence": 0.1}
+    gains = nf.expected_half_widths(scored_log(rows=4000, share=0.1), budget=4000, **asked)
+    planned, uniform, _ = gains["half_width"]
+    assert planned == pytest.approx(uniform, rel=0.1)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("share", "apart", "metric"), [(0.01, 3.0, "recall"), (0.01, 3.0, "precision"), (0.05, 2.0, "f_beta")]

@@ -57,6 +57,14 @@ def test_what_cannot_be_compared_is_said_of_the_two_logs(tmp_path):
     assert said[2] == "  scores of positives cannot be compared: one of the logs has fewer than 10 positives"
 
 
+def test_a_model_of_one_log_alone_is_said_to_be_so(tmp_path):
+    paths = [written(tmp_path / f"{name}.parquet", prevalence=0.2, hits=0.8, rows=200) for name in "ab"]
+    pl.read_parquet(paths[1]).with_columns(model=pl.lit("new")).write_parquet(paths[1])
+    said = [line for found in changed(*paths) for line in change_lines(found)]
+    assert said[1].endswith(": the model is only in the log after the change")
+    assert said[-1] == "forest: only in the log before the change"
+
+
 @pytest.mark.long
 def test_runs_reports_and_counts_stand_for_their_logs(tmp_path):
     write_nights(tmp_path / "logs", 2)

@@ -183,6 +183,20 @@ def test_costs_and_alerts_are_told_in_numbers_of_the_user(ask):
     assert f"{row['recall'] * 2e4:,.0f} of 20,000 positives found" in text
 
 
+def test_alerts_at_a_threshold_of_its_own_are_those_of_the_rows_that_chose_it(ask):
+    same = " (on the rows that chose the threshold)"
+    assert [answer_lines(ask(volume=volume))[-1].endswith(same) for volume in (None, 1000)] == [True] * 2
+    assert same not in answer_lines(ask(threshold=0.5))[-1]
+
+
+def test_of_a_single_model_no_lead_is_told():
+    one = nf.compare_models(COUNTS.filter(model=COUNTS["model"][0]), prevalence=GRID, repeats=20)
+    assert not any("lead" in line or "best in" in line for line in answer_lines(one.said))
+    assert order_line(one.said).startswith("this log cannot tell the value from 0.001 to ")
+    assert order_line(one.asking(prevalence=0.1, metric="recall", threshold=0.5).said) == ""
+    assert "the best in this log" not in short_answer(one.asking(prevalence=0.001).said)
+
+
 def ask_two(prevalence: list[float], tp: Any, fp: Any, rows: tuple[int, int], **options: Any) -> Answer:
     """Ask which of two models of so many positives and negatives is better at the first prevalence."""
     comparison = nf.compare_models(counts_at(tp, fp, *rows), prevalence=prevalence, repeats=50)
@@ -320,7 +334,7 @@ def test_many_changes_of_the_best_model_are_told_shortly():
     starts = [0.001 * 2**i for i in range(10)]
     leads = pl.DataFrame({"start": starts[:-1], "end": starts[1:], "model": [f"m{i}" for i in range(9)]})
     leads = leads.with_columns(supported=True)
-    models = pl.DataFrame({"model": ["m0"], "rank": [1]})
+    models = pl.DataFrame({"model": ["m0", "m1"], "rank": [1, 2]})
     answer = Answer(nf.Question(), 0.01, False, models, leads, (0.001, 0.512), True)
     assert order_line(answer) == (
         "in this log the best model changes with the prevalence: m0 up to 0.002, then m1 up to 0.004; "
@@ -367,3 +381,5 @@ def test_of_many_models_those_that_lead_by_what_is_asked_have_bounds():
         told = asked.answer.filter(pl.col("distinguishable").is_not_null())
         assert told.height == MOST_RESAMPLED
         assert told["rank"][0] == 1
+        # The other two were not compared, however many rows there are.
+        assert "not known whether worse: m" in "\n".join(answer_lines(asked.said)).lower()

@@ -7,7 +7,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.questions.answer_lines import order_line
-from nci_frames.questions.order import Lead, order_lines, read_leads, read_order
+from nci_frames.questions.order import Lead, Order, order_lines, read_leads, read_order
 from nci_frames.questions.where_it_changes import orders
 from nci_frames.reporting.html import render_report
 from nci_frames.reporting.markdown import render_markdown
@@ -48,6 +48,12 @@ def test_what_a_log_cannot_tell_parts_two_leads_of_a_model():
     assert order_lines("F1", order)[0].endswith(" This log cannot tell the value from 0.2 to 0.3.")
 
 
+def test_a_lead_after_a_range_that_the_log_cannot_tell_begins_where_it_can():
+    leads = (Lead((), 0.001, 0.01), Lead(("a",), 0.01, 0.2), Lead(("b",), 0.2, 0.4, (0.1, 0.3)))
+    (said,) = order_lines("F1", Order(leads, ()))
+    assert said.startswith("By F1 the order changes: a from 0.01 up to 0.2 (95 %: 0.1 to 0.3), then b. ")
+
+
 def test_a_range_that_begins_at_the_end_of_the_axis_does_not_lead_on_it():
     winners = pl.DataFrame({"start": [0.0, 0.5], "end": [0.5, 1.0], "model": ["a", "b"]})
     assert read_leads(winners, low=0.1, high=0.5) == (Lead(("a",), 0.1, 0.5),)
@@ -73,10 +79,10 @@ def tied() -> nf.Comparison:
 @pytest.mark.parametrize(
     ("question", "measure", "border"),
     [
-        ({}, "own", "up to 0.01, then equal or same from 0.05"),
+        ({}, "own", "careful at 0.01, then equal or same from 0.05"),
         ({"threshold": 0.5}, "f_beta", "up to 0.0331 (95 %: "),
         ({"metric": "pr_auc"}, "pr_auc", ", then equal or same"),
-        ({"cost": (3, 1)}, "asked", "up to 0.01, then equal or same from 0.05"),
+        ({"cost": (3, 1)}, "asked", "careful at 0.01, then equal or same from 0.05"),
         ({"metric": "mcc", "threshold": 0.5}, "asked", ", then equal or same"),
         (
             {"metric": "recall", "threshold": 0.5},

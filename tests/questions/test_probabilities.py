@@ -8,6 +8,7 @@ import pytest
 import nci_frames as nf
 from nci_frames.counts.score_scale import are_probabilities
 from nci_frames.questions.report import answered, report_charts
+from tests.comparisons import altered
 from tests.evaluation.probabilities import logs
 
 NAMES = ("probabilities", "calibration", "decision_curve")
@@ -105,6 +106,20 @@ def test_units_have_no_bounds_of_rows():
     found = shown(compared(logs.exact(log)))
     assert found["calibration"].table["lower"].null_count() == len(found["calibration"].table) > 0
     assert not any("95 %" in line for line in found["probabilities"].sentences)
+    chart = found["calibration"].question.draw(found["calibration"].table, compared(logs.exact(log)))
+    assert chart.to_dict()["title"]["subtitle"] == "dashed: scores are what they say"
+
+
+@pytest.mark.thorough
+def test_the_sentences_are_of_the_model_of_the_answer_if_others_are_drawn():
+    """Charts show four of these six equal models."""
+    log = logs.probability_log(300).filter(model="a")
+    many = [log.with_columns(model=pl.lit(f"m{k}")) for k in range(6)]
+    counts = logs.exact(pl.concat(many))
+    comparison = compared(counts)
+    first = altered(comparison, answer=comparison.answer.filter(model="m5"))
+    alarms, _ = shown(first)["probabilities"].sentences
+    assert "rows that m5 scores" in alarms
 
 
 @pytest.mark.parametrize(

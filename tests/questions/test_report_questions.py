@@ -135,6 +135,20 @@ def test_what_a_log_cannot_tell_stands_beside_the_labels_that_would_tell_it() ->
     assert said[0].endswith(f"plan-labels LOG --budget {labels} --metric precision --threshold 0.5")
 
 
+def test_of_several_models_the_command_names_the_one_whose_scores_it_plans_by() -> None:
+    counts = nf.expected_counts(tpr=0.8, fpr=0.0005, positives=200, negatives=20_000)
+    both = pl.concat(counts.with_columns(model=pl.lit(name), threshold=0.5) for name in ("a", "new one"))
+    better = both.with_columns(tp=pl.col("tp") + (pl.col("model") == "new one").cast(pl.Int64))
+    question = nf.Question(prevalence=1e-5, metric="recall", threshold=0.5)
+    compared = nf.compare_models(better, prevalence=[1e-5, 0.5], question=question, repeats=20)
+    compared = compared.asking(metric="precision")
+    (asked,) = (one for one in nf.report_questions() if one.name == "cheapest")
+    table = asked.table(compared)
+    assert table is not None
+    (said,) = asked.sentences(table, compared) or []
+    assert said.endswith(" --by-model 'new one'")
+
+
 def test_the_labels_that_the_question_needs_are_the_only_ones_that_are_named() -> None:
     _, (said,) = cheapest([1e-5, 1e-4, 0.5], at=1e-4, metric="f_beta", beta=2.0, threshold=0.5)
     assert said.startswith("At prevalence 10⁻⁴ this log cannot tell F2 of ")

@@ -7,8 +7,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.questions.segment_lines import segment_lines, why_untested
+from nci_frames.questions.segment_lines import judged_model, segment_lines, why_untested
 from nci_frames.questions.segments import LABEL, segment_labels, segment_numbers, worst_first
+from nci_frames.tables.numbers import format_value
 from tests.chart_specs import unpacked
 from tests.comparisons import MODELS, altered, comparison
 from tests.logs import counts_at, random_log
@@ -81,6 +82,21 @@ def test_listed_areas_have_a_rank_only_where_the_log_can_tell_the_value(prevalen
     assert areas["value"].null_count() == 0
     assert ("reason" in areas.columns) != told
     assert told or areas["reason"].unique().to_list() == ["too few negatives"]
+
+
+@pytest.mark.parametrize("metric", [None, "pr_auc"])
+def test_the_line_of_all_rows_is_at_the_threshold_of_the_segments(metric):
+    """The value of the answer is judged on other rows than those that chose the threshold."""
+    counts = nf.count_confusion(random_log(900), by="country", thresholds="exact")
+    question = nf.Question(prevalence=0.1, metric=metric)
+    shown = nf.compare_models(counts, prevalence=0.1, segments="country", question=question, repeats=20)
+    whole = nf.compute_rates(nf.pool_counts(counts, over="country")).filter(model=judged_model(shown))
+    at = nf.select_operating_points(whole, threshold=shown.segment_threshold)
+    expected = nf.project_rates(at, metrics="f_beta", prevalence=0.1)["value"].item()
+    assert expected != shown.answer["value"][0]
+    (drawn,) = (each for each in nf.report_questions() if each.name == "chosen")
+    spec = drawn.draw(drawn.table(shown), shown).to_dict()
+    assert f"dashed: all rows ({format_value(expected)})" in spec["title"]["subtitle"]
 
 
 def two_keys():

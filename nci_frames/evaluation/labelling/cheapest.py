@@ -9,6 +9,8 @@ from nci_frames.evaluation.labelling.ranges import uniform_deviation
 
 #: Largest relative standard error of a supported value (``support.rule``).
 _ENOUGH = 0.1
+#: Least number of labels: a plan takes ten from each side of the threshold.
+_LEAST = 20
 #: A plan that needs more than this share of the random rows is not worthwhile.
 _WORTH_PLANNING = 0.95
 #: Rows of the traffic; large, so that the added half rows do not matter.
@@ -42,7 +44,7 @@ def labels_that_tell(
     if not (goal > 0 and spread > 0):
         return None
     labels, random = (spread / goal) ** 2, (uniform_deviation(cells, moved, 1) / goal) ** 2
-    return int(np.ceil(labels)), int(np.ceil(random))
+    return max(int(np.ceil(labels)), _LEAST), max(int(np.ceil(random)), _LEAST)
 
 
 def labels_in_words(found: tuple[int, int] | None) -> str:

@@ -202,10 +202,9 @@ def _resampled(cells: Cells, labels: Rows) -> Logs:
     found = rng.standard_gamma(labels * cells.positive, size=size)
     rest = rng.standard_gamma(labels * (1 - cells.positive), size=size)
     weight = cells.rows / labels
-    # How many rows of the traffic a range stands for is chance, unless all rows weigh alike.
+    # How many rows of the traffic a range stands for is chance.
     traffic = cells.rows / weight.min()
-    alike = weight.max() == weight.min()
-    rows = cells.rows * (np.ones(size) if alike else rng.standard_gamma(traffic, size=size) / traffic)
+    rows = cells.rows * rng.standard_gamma(traffic, size=size) / traffic
     found *= rows / (found + rest)
     for flagged in (True, False):
         heaviest = np.where(cells.flagged[0] == flagged, weight, 0.0).argmax()

@@ -223,7 +223,7 @@ def test_a_report_shows_segments_at_their_prevalence(comparison):
 @pytest.mark.long
 def test_a_page_shows_segments_at_their_prevalence(comparison):
     page = render_report(comparison)
-    assert "Each segment is evaluated at its own prevalence in the field." in page
+    assert "plays no part; the areas below, at that of each segment in the field. " in page
     assert "All traffic" in page
 
 

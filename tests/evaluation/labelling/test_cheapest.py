@@ -36,6 +36,10 @@ def test_recall_by_simulation():
     assert random > planned
 
 
+def test_a_plan_needs_ten_labels_on_each_side_of_the_threshold():
+    assert labels_that_tell("precision", recall=0.6, fpr=0.001, prevalence=0.08) == (20, 40)
+
+
 @pytest.mark.parametrize(
     ("recall", "fpr", "eta"), [(0.6, 0.0, 0.1), (0.0, 0.1, 0.1), (0.5, 0.1, 0.0), (1.0, 1.0, 0.1)]
 )

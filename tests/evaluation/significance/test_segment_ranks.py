@@ -197,7 +197,7 @@ def test_a_comparison_tells_of_the_worst_segments():
     assert first == f"Segments, a at threshold {AT:g}: {told[:-1]}"
     row = ranks.row(0, named=True)
     own, rest, part = (format_value(row[name]) for name in ("own_value", "rest_value", "due_to_rates"))
-    values = f"at its own prevalence F1 {own}, in the rest {rest}; due to the model {part} (95 %: "
+    values = f"at its prevalence in this log F1 {own}, in the rest {rest}; due to the model {part} (95 %: "
     assert worst.startswith(f"- segment = 3: significantly worse; {values}")
     assert len(others) == 2
     assert all("not significantly worse; at" in line for line in others)
