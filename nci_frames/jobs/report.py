@@ -250,7 +250,9 @@ def _units(sizes: UnitSizes) -> str:
 
 
 def _resolution(tally: Tally) -> str:
+    thresholds = tally.counts["threshold"].n_unique()
+    if tally.tolerance is None and not (tally.counts["resolution"] == "exact").all():
+        return f"{thresholds:,}, as asked"
     if not tally.reached:
         return "every distinct score of each group (exact)"
-    thresholds = tally.counts["threshold"].n_unique()
     return f"{thresholds:,}, by which the areas of every model are known to {tally.reached:.2g}"

@@ -52,7 +52,8 @@ class TrafficTables:
         estimate = self.estimate
         if estimate is None:
             reasons = self.prevalence.filter(pl.col("segment").is_null())["reason"]
-            told = f"not estimated: {'; '.join(reasons.drop_nulls().unique(maintain_order=True))}"
+            why = "; ".join(reasons.drop_nulls().unique(maintain_order=True))
+            told = f"not estimated: {why or 'its newest windows have no rows'}"
         else:
             by, *others = estimate["models"]
             who = f"{by}" if not others else f"{len(others) + 1} models: the median"

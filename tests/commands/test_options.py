@@ -107,6 +107,8 @@ def test_a_report_is_asked_by_a_job_file(tmp_path):
     told = read_json(out / "report.json")
     assert told["question"]["alerts"] == 50  # an option that is given comes before the file
     assert told["question"]["volume"] == 1000
+    # The four of the file, and that of the question.
+    assert facts_of(out)["thresholds"] == "5, as asked"
     assert {row["model"] for row in told["answer"]} == {"other"}
     assert {row["segment"]["country"] for row in told["segments"]} == {"at", "de"}
     assert {file.name for file in out.iterdir()} == {"manifest.json", "report.json"}

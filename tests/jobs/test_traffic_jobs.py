@@ -178,3 +178,6 @@ def test_segments_that_no_labelled_log_has_get_a_reason_and_no_values(tmp_path):
     assert estimates["segment"].unique().to_list() == ['{"country": "it"}']
     assert estimates["supported"].to_list() == [False, False]
     assert values.is_empty()
+    write_traffic(tmp_path, 2, log(10, LABELLED, 3).clear())
+    told = facts_of(run_job(read_job(file)).folder)["prevalence of the traffic"]
+    assert told == "not estimated: its newest windows have no rows"

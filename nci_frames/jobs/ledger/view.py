@@ -183,7 +183,20 @@ class View:
         self, *, by: str | Sequence[str] | None, window: Window | None, as_of: str | int | None = None
     ) -> pl.DataFrame:
         """Return the counts of the active sources, as ``CountsLedger.read`` does."""
-        return self._counts(by, (s for s in self.active(as_of) if s.inside(window)))
+        states = [state for state in self.active(as_of) if state.inside(window)]
+        if as_of is not None:
+            self._need_kept(states)
+        return self._counts(by, states)
+
+    def _need_kept(self, states: Iterable[SourceState]) -> None:
+        """Refuse states whose increments ``compact`` has deleted."""
+        kept = {(state.identity, state.counted_by) for state in self.active()}
+        kept |= set(self.every_cell.select("ledger_source", "ledger_sequence").unique().rows())
+        for state in states:
+            if state.facts["cells"] and (state.identity, state.counted_by) not in kept:
+                msg = "the ledger was compacted since, and rows of that time are gone"
+                hint = "only what counts now can be read"
+                raise self.table.lacks(msg, repr(shown_path(state.path)), hint)
 
     def shared(self, *, as_of: int, by: Sequence[str], windows: Sequence[Window | None]) -> pl.DataFrame:
         """Return the counts of rows that are active both now and at an earlier version.
