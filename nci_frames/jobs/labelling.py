@@ -183,7 +183,8 @@ def expected_half_widths(
     a simple random sample it is the median of 40 simulated logs, null if most of these have no interval. It
     exceeds the error of the estimate, since it also allows for a positive row of large weight by chance.
     With ten positives or fewer in the pilot it may be too narrow by a factor of two, and of ten or more if
-    the prevalence is estimated (docs/labelling.md). With *compare*, it is the normal quantile times the root
+    the prevalence is estimated (docs/labelling.md). With *units*, it is that of as many rows: intervals by
+    units may be several times as wide. With *compare*, it is the normal quantile times the root
     mean squared error of 2,000 samples.
 
     Examples
