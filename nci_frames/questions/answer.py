@@ -58,6 +58,8 @@ class Answer:
     tested: bool = True
     #: The class without rows in the log, if any: "positives" or "negatives".
     lacks: str | None = None
+    #: Whether values at own best thresholds are those of other rows than the ones that chose them.
+    judged: bool = True
 
 
 @dataclass(eq=False)

@@ -41,7 +41,8 @@ def answer_lines(answer: Answer, /) -> list[str]:
     Significantly better than the other model
     It finds 60 % of the positives; 0.699 % of all rows are alerts, 85.8 % of them right
     """
-    lines = [f"{_place(answer)}, by {measure_words(answer.question)}:"]
+    same = "" if answer.judged or not answer.question.own else ", evaluated on the rows that chose it"
+    lines = [f"{_place(answer)}, by {measure_words(answer.question)}{same}:"]
     best, chosen, doubted, said = _read(answer)
     if not best:
         return [*lines, numbers.sentence(_nothing(answer))]
@@ -288,7 +289,7 @@ def order_line(answer: Answer, /) -> str:
     leads = order.read_leads(answer.winners, low=low, high=high)
     known, unknown = [lead for lead in leads if lead.models], order.untold_in_words(leads)
     if len(answer.models) == 1 and known:
-        return f"this log cannot tell the value {unknown}" if unknown else ""
+        return f"at other prevalences this log cannot tell the value {unknown}" if unknown else ""
     if not known:
         span = f"from {numbers.format_grid(low)} to {numbers.format_grid(high)}"
         return f"at other prevalences this log cannot tell the value ({span})"

@@ -114,7 +114,8 @@ class AnswerTables(LogTables):
             raise SchemaError.unnamed_model()
         observed = prevalence == self.observed_prevalence
         lacks = {0.0: "positives", 1.0: "negatives"}.get(self.observed_prevalence or 0.0)
-        return Answer(self.question, prevalence, observed, models, winners, self.answer_span, tested, lacks)
+        span, judged = self.answer_span, self._log.judged is not None
+        return Answer(self.question, prevalence, observed, models, winners, span, tested, lacks, judged)
 
     def asking(self, **changes: Any) -> Self:
         """Return the same comparison with a changed question, for example ``asking(alerts=100)``."""

@@ -16,6 +16,7 @@ from nci_frames.questions.first_questions import first_questions
 from nci_frames.questions.how_sure import read_resampled
 from nci_frames.questions.order import any_of, leads_in_words, some_models
 from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, said, shown_models
+from nci_frames.schemas import beside
 from nci_frames.tables.numbers import format_value, sentence
 
 #: Number of wrong decisions listed.
@@ -114,9 +115,13 @@ def _mistakes(comparison: ClassComparison) -> pl.DataFrame:
     """Return the wrong decisions with the largest shares of the mix."""
     wrong = comparison.matrix.filter(pl.col("label") != pl.col("decision"), pl.col("rows") > 0)
     most = wrong.sort(-pl.col("share"), "model", "label", "decision").head(_MISTAKES)
-    return most.cast({"rows": comparison.counts.schema["rows"]}).rename(
-        {"label": "class", "rate": "share of class", "share": "share of mix"}
-    )
+    # The rows of the matrix are sums of weights.
+    cell = ["model", "label", "decision"]
+    counted = comparison.counts.group_by("model", pl.col(cell[1:]).cast(pl.String)).agg(pl.col("rows").sum())
+    return beside(most.drop("rows"), counted, cell).select(
+        "model", pl.col("label").alias("class"), "decision", "rows",
+        pl.col("rate").alias("share of class"), pl.col("share").alias("share of mix"),
+    )  # fmt: skip
 
 
 def _each_class(comparison: ClassComparison) -> pl.DataFrame:

@@ -189,10 +189,20 @@ def test_alerts_at_a_threshold_of_its_own_are_those_of_the_rows_that_chose_it(as
     assert same not in answer_lines(ask(threshold=0.5))[-1]
 
 
+def test_sums_of_weights_are_evaluated_on_the_rows_that_chose_the_threshold():
+    sums = COUNTS.with_columns(pl.col("tp", "fp", "fn", "tn") * 1.5)
+    found = nf.compare_models(sums, prevalence=GRID, repeats=20)
+    same = ", each model at its own best threshold, evaluated on the rows that chose it:"
+    assert answer_lines(found.said)[0].endswith(same)
+    assert same not in answer_lines(found.asking(threshold=0.5).said)[0]
+
+
 def test_of_a_single_model_no_lead_is_told():
     one = nf.compare_models(COUNTS.filter(model=COUNTS["model"][0]), prevalence=GRID, repeats=20)
     assert not any("lead" in line or "best in" in line for line in answer_lines(one.said))
-    assert order_line(one.said).startswith("this log cannot tell the value from 0.001 to ")
+    assert order_line(one.said).startswith(
+        "at other prevalences this log cannot tell the value from 0.001 to "
+    )
     assert order_line(one.asking(prevalence=0.1, metric="recall", threshold=0.5).said) == ""
     assert "the best in this log" not in short_answer(one.asking(prevalence=0.001).said)
 
