@@ -166,6 +166,9 @@ _MOST_PANELS, _MOST_REASONS = 12, 3
 #: Largest number of segments, and of models in each, whose areas are listed; the frames contain all.
 _MOST_SEGMENTS, _MOST_MODELS = 24, 5
 
+#: Columns of a decomposition that a segment with too few rows lacks.
+_PARTS = ("difference", "due_to_prevalence", "due_to_rates")
+
 #: Heading under which the page folds charts of all segments. Charts are by the first key alone.
 _WHY = "How do the segments differ, and why?"
 
@@ -269,6 +272,15 @@ def _differences(comparison: Comparison) -> pl.DataFrame | None:
         return None
     leading = comparison.best_winners["model"].unique(maintain_order=True).head(_MOST_REASONS)
     reasons = of_shown(by_first.differences, comparison).filter(pl.col("model").is_in(leading.implode()))
+    ranks, keys = by_first.segment_ranks, list(by_first.segments)
+    if ranks is not None:
+        # A segment with too few rows to be judged has no parts either.
+        unjudged = ranks.filter(pl.col("value").is_null()).select(*keys, __why="reason")
+        parts = [pl.when(pl.col("__why").is_null()).then(name).alias(name) for name in _PARTS]
+        reasons = beside(reasons, unjudged, keys).with_columns(
+            *parts, pl.coalesce("__why", "reason").alias("reason")
+        )
+        reasons = reasons.drop("__why")
     return reasons if reasons["due_to_rates"].drop_nulls().len() else None
 
 

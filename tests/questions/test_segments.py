@@ -136,6 +136,27 @@ def test_each_key_is_shown_alone_and_then_all_together():
     assert second.startswith("By tier, a at threshold 0.5: none of 2 segments is ")
 
 
+def test_segments_that_cannot_be_judged_have_no_parts_of_a_difference():
+    found = pl.DataFrame({"positives": [100, 100, 10], "tp": [80, 40, 9]})
+    counts = pl.concat(
+        counts_at([tp], [20], positives, 1000, model="a", country=[name])
+        for name, (positives, tp) in zip(("at", "de", "fr"), found.rows(), strict=True)
+    )
+    question = nf.Question(prevalence=0.1, threshold=0.5)
+    shown = nf.compare_models(counts, prevalence=0.1, segments="country", question=question, repeats=20)
+    (drawn,) = (each for each in nf.report_questions() if each.name == "differences")
+    told = drawn.table(shown).select("country", pl.col("due_to_rates").is_null(), "reason").rows()
+    assert told == [("de", False, None), ("fr", True, "fewer than 20 positives")]
+    few = nf.compare_models(
+        counts.filter(pl.col("country") != "de"),
+        prevalence=0.1,
+        segments="country",
+        question=question,
+        repeats=20,
+    )
+    assert drawn.table(few) is None
+
+
 @pytest.mark.thorough
 def test_two_keys_and_a_field_have_columns():
     counts = counts_at(
