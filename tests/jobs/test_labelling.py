@@ -42,6 +42,15 @@ def test_a_plan_divides_the_rows_of_the_log(metric, budget):
     assert plan["share"].to_list() == (plan["labels"] / plan["rows"]).to_list()
 
 
+@pytest.mark.parametrize("budget", first_quick([60, 20, 100, 165]))
+def test_every_range_has_ten_labels_if_the_budget_allows(budget):
+    """With fewer, an interval does not know that the rows of a range are not flagged."""
+    plan = nf.plan_labels(
+        scored_log(), budget=budget, metric="precision", threshold=2.5, pilot=pilot_counts(), prevalence=0.005
+    )
+    assert (plan["labels"] >= plan["rows"].clip(upper_bound=10)).all()
+
+
 @pytest.mark.thorough
 def test_score_counts_are_planned_like_their_rows():
     log, pilot = scored_log().drop("truth"), pilot_counts()

@@ -59,7 +59,8 @@ def cut(cells: Cells, spread: Floats, budget: int) -> Rows:
     ----------
     Dalenius and Hodges (1959), Minimum variance stratification, doi:10.1080/01621459.1959.10501501.
     """
-    several = max(1, min(MOST_RANGES, budget // _LABELS_EACH))
+    # The threshold divides one of them.
+    several = max(1, min(MOST_RANGES, budget // _LABELS_EACH - 1))
     total = spread.sum()
     number = np.floor((np.cumsum(spread) - spread / 2) / total * several) if total > 0 else 0 * spread
     # Cells without rows join the next one with rows, or the last one before the threshold.
