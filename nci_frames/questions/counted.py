@@ -19,7 +19,8 @@ def _points(comparison: Comparison) -> pl.DataFrame:
 
 def _title(comparison: Comparison) -> str:
     what = "segments" if comparison.repeat_count is None else "segments and repeats"
-    return f"Counts at threshold {format_threshold(comparison.threshold)}, all {what} pooled"
+    weights = ", sums of weights" if comparison.strata or comparison.weighted else ""
+    return f"Counts at threshold {format_threshold(comparison.threshold)}, all {what} pooled{weights}"
 
 
 def _doubts(comparison: Comparison, *, asked: bool) -> pl.DataFrame | None:

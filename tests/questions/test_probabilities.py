@@ -105,7 +105,9 @@ def test_units_have_no_bounds_of_rows():
     log = logs.probability_log(300).with_columns(bucket=pl.int_range(pl.len()) % 30)
     found = shown(compared(logs.exact(log)))
     assert found["calibration"].table["lower"].null_count() == len(found["calibration"].table) > 0
-    assert not any("95 %" in line for line in found["probabilities"].sentences)
+    alarms, _ = found["probabilities"].sentences
+    assert "95 %" not in alarms
+    assert alarms.endswith(" of cases in this log.")
     chart = found["calibration"].question.draw(found["calibration"].table, compared(logs.exact(log)))
     assert chart.to_dict()["title"]["subtitle"] == "dashed: scores are what they say"
 

@@ -91,6 +91,9 @@ def test_a_down_sampled_log_has_the_prevalence_of_the_traffic_and_says_what_its_
     assert "weight" not in read_independence(compared((100.0, 100.0)))
     told = read_independence(compared((1.0, 100.0), units=True))
     assert told.endswith("Their rows count for what they weigh.")
+    (counts,) = (each for each in nf.report_questions() if each.name == "counts")
+    titles = [counts.title(each) for each in (comparison, compared(None))]
+    assert [title.endswith("pooled, sums of weights") for title in titles] == [True, False]
 
 
 def test_rows_of_a_class_that_weigh_differently_have_intervals_and_tests_of_segments() -> None:
