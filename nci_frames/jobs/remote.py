@@ -91,7 +91,7 @@ class RemoteShelf(Shelf):
     def retire(self, keep: int, spare: set[str]) -> list[str]:
         """Delete all but the *keep* newest runs and those to *spare*; return the deleted ones.
 
-        Runs newer than this one, and uploads that may still be running, are kept.
+        Runs newer than this one, and uploads that may still be running or were overtaken, are kept.
         """
         runs: dict[str, dict[str, Any]] = {}
         for name, changed in self._store.names("runs/").items():
@@ -105,7 +105,7 @@ class RemoteShelf(Shelf):
                     self._store.delete(list(files))
                 continue
             facts = json.loads(manifest.content)
-            if facts["sequence"] <= own:
+            if facts["sequence"] < own or facts["run"] in spare:
                 told.append((facts["sequence"], facts["run"], list(files)))
         gone = [run for run in sorted(told)[:-keep] if run[1] not in spare]
         for _, _, files_of_run in gone:

@@ -160,7 +160,7 @@ def test_runs_are_published_to_an_object_store(tmp_path, remote, bucket, store):
 def test_an_upload_that_was_not_shown_changes_nothing(tmp_path, remote, store):
     """As a kill leaves it: all files of a run, or some, and the old pointer."""
     write_nights(tmp_path / "logs", 1)
-    job = remote()
+    job = remote(keep=2)
     ended(0, "run", job, "--run-id", "first")
     before = store.read("latest.json")
     ended(0, "run", job, "--run-id", "second")
@@ -168,9 +168,12 @@ def test_an_upload_that_was_not_shown_changes_nothing(tmp_path, remote, store):
     store.write("latest.json", before.content, instead_of=after)
     store.write("runs/third.0/report.json", b"half", instead_of=None)
     ended(0, "run", job, "--run-id", "second")
+    # Another run at the same time has uploaded everything, and will find that it was overtaken.
+    store.write("runs/slow.0/manifest.json", b'{"run": "slow", "sequence": 3}', instead_of=None)
     ended(0, "run", job, "--run-id", "third")
     pointer = shown(store)
     assert (pointer["run"], pointer["sequence"]) == ("third", 3)
+    assert published(store) == {"second", "slow", "third"}
     assert changed_files(fetched(store, pointer["path"], tmp_path / "copy")) == []
 
 
