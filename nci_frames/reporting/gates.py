@@ -103,14 +103,17 @@ def _worst_first(verdicts: pl.DataFrame) -> pl.DataFrame:
 def _groups(verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return the columns that define a chart; a champion has one chart per prevalence."""
     apart = pl.when(pl.col("kind") == "champion").then("prevalence").alias("apart")
-    return _worst_first(verdicts).select("gate", "segment", apart).unique(maintain_order=True)
+    names = ("gate", "segment", "metric", "kind")
+    return _worst_first(verdicts).select(*names, apart).unique(maintain_order=True)
 
 
 def _trends(history: pl.DataFrame, verdicts: pl.DataFrame) -> Iterator[dict[str, str]]:
     """Yield the chart of each gate and segment, failures first."""
     recent = history.filter(pl.col("sequence") > pl.col("sequence").max() - _RUNS)
-    for gate, segment, apart in _groups(verdicts).head(_DRAWN).iter_rows():
+    for gate, segment, metric, kind, apart in _groups(verdicts).head(_DRAWN).iter_rows():
         same = (pl.col("gate") == gate) & pl.col("segment").eq_missing(pl.lit(segment, pl.String))
+        # What a gate of that name judged before its metric was edited is no trend of this one.
+        same &= (pl.col("metric") == metric) & (pl.col("kind") == kind)
         rows = recent.filter(same if apart is None else same & (pl.col("prevalence") == apart))
         at = "" if apart is None else f", at prevalence {format_value(apart)}"
         yield {

@@ -263,6 +263,12 @@ def test_a_change_of_the_job_file_is_none_of_the_model_nor_of_the_files(tmp_path
     assert pl.read_parquet(latest(tmp_path) / "arrivals.parquet")["arrival"].to_list() == ["new", "new"]
     ended(0, "run", job)
     assert pl.read_parquet(latest(tmp_path) / "verdicts.parquet")["verdict"].item() == "pass"
+    # Four runs, of which two were about recall.
+    (data,) = re.findall(
+        r'download="trend-1.csv" href="data:text/csv;base64,([^"]+)"',
+        (latest(tmp_path) / "history.html").read_text(),
+    )
+    assert pl.read_csv(base64.b64decode(data))["value"].to_list() == [pytest.approx(0.8, abs=0.2)] * 2
 
 
 @pytest.mark.long

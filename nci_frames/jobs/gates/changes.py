@@ -123,7 +123,7 @@ def _change(
     gate: Gate, change: ChangeThreshold, row: Mapping[str, Any], before: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     if before is None:
-        return _nothing("no good run before to compare with")
+        return _nothing("no value of the last good run to compare with")
     if before["value"] is None or before["lower"] is None:
         return _nothing("the value had no bounds in the last good run")
     if before["another"]:

@@ -153,8 +153,12 @@ def _told(error: ValidationError, content: Mapping[str, Any], file: Path) -> Par
         for problem in error.errors(include_url=False, include_context=False)
     ]
     places = [place for place, _ in found_at]
+    valued = [place for place, problem in found_at if problem["type"] == "value_error"]
     for place, problem in found_at:
         if problem["type"] in _OTHER_KINDS and places.count(place) > 1:
+            continue
+        # A text with a problem of its own need not be a list.
+        if problem["type"] == "list_type" and place in valued:
             continue
         if problem["type"] in _UNKNOWN:
             known = _known_keys(place[:-1])

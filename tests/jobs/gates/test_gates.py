@@ -142,7 +142,10 @@ def test_a_change_is_judged_on_the_bounds_of_the_difference(change, then, verdic
     assert row["difference"] == pytest.approx((800 - then) / 1000)
     assert row["difference_lower"] < row["difference"] < row["difference_upper"]
     (first,) = judged(gate | {"undecided": "fail"}, MANY)
-    assert (first["verdict"], first["reason"]) == ("undecided", "no good run before to compare with")
+    assert (first["verdict"], first["reason"]) == (
+        "undecided",
+        "no value of the last good run to compare with",
+    )
     # It ends no run: there would never be a good one.
     assert first["undecided"] == "warn"
     (few,) = judged(gate | {"undecided": "fail", "min_positives": 2000}, MANY)
