@@ -38,6 +38,8 @@ def orders(comparison: Comparison) -> Mapping[Measure, Order]:
 
 
 def _say(_: pl.DataFrame, comparison: Comparison) -> list[str]:
+    if len(comparison.answer) == 1:
+        return ["There is one model, so there is no order."]
     names = measure_names(comparison)
     found = orders(comparison).items()
     return [line for measure, order in found for line in order_lines(names[measure], order)]
