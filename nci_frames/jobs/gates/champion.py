@@ -61,17 +61,23 @@ def champion_rows(
         leads = {}
         for models in found:
             group = models[0].histogram.group
-            leads[segment_texts(group, keys).item()] = _lead(
-                models, asked, champion.model, gate.level, paired=drawn.units is not None
-            )
+            # A segment may lack the champion.
+            if champion.model in _names(models):
+                leads[segment_texts(group, keys).item()] = _lead(
+                    models, asked, champion.model, gate.level, paired=drawn.units is not None
+                )
         yield from (row | leads[row["segment"]] for row in own)
+
+
+def _names(models: list[Replicates]) -> list[str]:
+    return [one.histogram.group["model"].item() for one in models]
 
 
 def _lead(
     models: list[Replicates], metric: Metric, champion: str, level: float, *, paired: bool
 ) -> dict[str, Any]:
     """Return the lead of the champion in a segment; positive if it is ahead."""
-    names = [one.histogram.group["model"].item() for one in models]
+    names = _names(models)
     if len(names) < 2:
         return {**UNKNOWN, "rival": None, "reason": "no rival"}
     candidates, one = Candidates.of(models, metric), names.index(champion)

@@ -287,6 +287,15 @@ def test_a_champion_must_be_ahead_of_every_rival(rivals, verdict, nearest):
         assert "name the key of the rows as columns.unit" in row["reason"]
 
 
+def test_a_champion_that_a_segment_lacks_has_no_lead_there():
+    gate = {"champion": {"model": "a", "prevalence": [0.1]}}
+    rivals = [("b", "at", 600, 10, 400, 990), ("c", "at", 500, 10, 500, 990)]
+    (row,) = judged(gate, *rivals)
+    assert (row["model"], row["verdict"], row["reason"]) == ("a", "undecided", "the model has no rows")
+    (row,) = judged(gate | {"segments": ["country"]}, *rivals, MANY, ("b", "de", 600, 10, 400, 990))
+    assert (row["segment"], row["verdict"]) == ('{"country": "de"}', "pass")
+
+
 @pytest.mark.long
 def test_a_champion_among_many_equals_seldom_fails():
     """Of rivals tested one by one, some is ahead in 30 % of logs."""
