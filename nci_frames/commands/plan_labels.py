@@ -52,4 +52,5 @@ def plan_labels(
     known = None if pilot is None else scan_predictions(pilot, **columns)
     plan, gains = planned_files(scored, out, level=level, model=by_model, pilot=known, **options)
     show(plan.drop("model_a", "model_b", strict=False), f"which rows to label: {out}")
-    show(gains, f"half-widths to expect at confidence {level:g}")
+    taken = ", if the scores are probabilities" if pilot is None else ""
+    show(gains, f"half-widths to expect at confidence {level:g}{taken}")

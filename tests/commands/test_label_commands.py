@@ -60,6 +60,7 @@ def test_two_models(tmp_path, monkeypatch):
     told = ended(0, "plan-labels", "log.parquet", "-n", "50", "--metric", "recall", "--compare", "new,old",
                 "--threshold", "new=0.6,old=0.5", "--unit", "unit", "-o", "plan.parquet").output  # fmt: skip
     assert "both" in told
+    assert "at confidence 0.95, if the scores are probabilities" in told
     draw = ("draw-labels", "log.parquet", "plan.parquet", "--unit", "unit", "-o", "rows.parquet")
     assert "100 rows" in ended(0, *draw).output
     drawn = pl.read_parquet("rows.parquet")
@@ -70,6 +71,7 @@ def test_a_pilot_of_rows_needs_no_units(logs):
     asked = ("-n", "50", "--metric", "recall", "--threshold", "2.5", "--pilot", "labelled.parquet")
     told = ended(0, "plan-labels", "traffic.parquet", *asked, "--units", "--unit", "unit").output
     assert "half-widths to expect" in told
+    assert "if the scores are probabilities" not in told
     assert pl.read_csv("labels-plan.csv")["labels"].sum() == 50
 
 
