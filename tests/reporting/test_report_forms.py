@@ -287,7 +287,7 @@ def test_what_is_undefined_is_a_dash_and_told():
     text = render_markdown(comparison({"a": (0.5, 0.1), "b": (None, 0.1)}))
     assert f"| b | {UNDEFINED} | {UNDEFINED} |" in text
     assert "| b | 0 | 98000 | no positives\\: tpr, and what depends on it, is undefined |" in text
-    none = render_markdown(comparison({"a": (None, None)}))
+    none = render_markdown(comparison({"a": (None, None), "b": (None, None)}))
     assert "the models cannot be ordered\\: none has a defined value" in none
     assert "- No model has a defined value" in none
     alone = render_markdown(comparison({"a": (0.5, 0.1)}))
