@@ -85,11 +85,9 @@ def chart_segments(
     numbers = canvas.value_titles(rows, "prevalence", title)
     heights = [name for name in ("value", "lower", "upper") if name in numbers]
     size = canvas.panel_size(_check_number(rows[segments], _PANELS))
-    told = [name for name in ("supported",) if name in rows.columns]
-    drawn, untold = (
-        rows.select(*panels, "model", *numbers, *told),
-        selection.why_dotted(rows.drop_nulls("value")),
-    )
+    told = ["supported"] if "supported" in rows.columns else []
+    untold = selection.why_dotted(rows.drop_nulls("value"))
+    drawn = rows.select(*panels, "model", *numbers, *told)
     rows, note = selection.fitted(drawn, "prevalence", heights, by=["place", "model"], size=size)
     axis = axes.LogAxis.through("prevalence", rows["prevalence"], *marks["observed"])
     y = alt.Y(**axes.rate_axis("value", title))
