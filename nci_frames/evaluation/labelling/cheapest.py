@@ -5,12 +5,12 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.labelling.goals import Cells, moves
-from nci_frames.evaluation.labelling.ranges import uniform_deviation
+from nci_frames.evaluation.labelling.ranges import LEAST_LABELS, uniform_deviation
 
 #: Largest relative standard error of a supported value (``support.rule``).
 _ENOUGH = 0.1
-#: Least number of labels: a plan takes ten from each side of the threshold.
-_LEAST = 20
+#: Least number of labels: a plan takes some from each side of the threshold.
+_LEAST = 2 * LEAST_LABELS
 #: A plan that needs more than this share of the random rows is not worthwhile.
 _WORTH_PLANNING = 0.95
 #: Rows of the traffic; large, so that the added half rows do not matter.
