@@ -9,9 +9,10 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.files import BUFFER, ROWS_OF_A_GROUP, exists, file_kind, replacing, row_groups
-from nci_frames.counting.count import need_whole_log, warnings_of
+from nci_frames.counting.count import need_whole_log
 from nci_frames.counting.engine.exact import columns_of_counts
 from nci_frames.counting.engine.memory import Budget
+from nci_frames.counting.log_warnings import warnings_of
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.scan import scan_behind

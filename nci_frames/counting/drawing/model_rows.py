@@ -10,10 +10,11 @@ import polars as pl
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Call, listed
 from nci_frames.base.typing import Floats
-from nci_frames.counting.count import marks, need_whole_log, off_scale, warnings_of
+from nci_frames.counting.count import need_whole_log
 from nci_frames.counting.engine.batch import SLICE_ROWS, row_groups_ahead
 from nci_frames.counting.engine.grid import CellCounts, joined
 from nci_frames.counting.engine.kernels import Bins
+from nci_frames.counting.log_warnings import marks, off_scale, warnings_of
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counts.scores_as_counts import scores_as_counts
