@@ -12,7 +12,7 @@ N ?= 120
 SPARK := .venv-spark
 SPARK_PIP := $(SPARK)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint $(SPARK)/constraints.txt
 # An installation compiles them.
-KERNELS := hatch_build.py nci_frames/counting/engine/kernels.c nci_frames/counting/engine/scores.h
+KERNELS := hatch_build.py $(wildcard nci_frames/counting/kernels/*.[ch])
 SITE = import sysconfig; print(sysconfig.get_path("purelib"))
 SPARK_TESTS := tests/counting/spark/test_spark.py tests/counting/spark/test_spark_faults.py tests/counting/spark/test_engines.py
 MARKS ?= spark or engines
@@ -141,7 +141,7 @@ constraints: ## regenerate constraints.txt from the newest compatible versions
 	$(VENV)/constraints/bin/python -m pip freeze --exclude nci_frames > constraints.txt
 
 clean: ## remove everything that make creates
-	rm -rf $(VENV) $(SPARK) $(OUT) build dist nci_frames/counting/engine/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(SPARK) $(OUT) build dist nci_frames/counting/kernels/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

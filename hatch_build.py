@@ -14,21 +14,21 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 _FLAGS = "-std=c11 -O3 -ffp-contract=off -fPIC -shared"
 
 
-def compile_kernels(engine: Path) -> Path:
-    """Compile the loops beside their sources, and return the library, where ``kernels.py`` expects it.
+def compile_kernels(folder: Path) -> Path:
+    """Compile the loops beside their sources, and return the library, where ``library.py`` expects it.
 
     Raises
     ------
     RuntimeError
         If no compiler does it.
     """
-    source = engine / "kernels.c"
-    version = zlib.crc32(source.read_bytes() + (engine / "scores.h").read_bytes())
-    library = engine / f"kernels_{version:08x}.so"
+    sources = sorted(folder.glob("*.[ch]"))
+    version = zlib.crc32(b"".join(source.read_bytes() for source in sources))
+    library = folder / f"kernels_{version:08x}.so"
     written = library.with_suffix(f".{os.getpid()}.so")
     problems = []
     for compiler in filter(None, (os.environ.get("CC"), sysconfig.get_config_var("CC"), "cc")):
-        command = [*shlex.split(compiler), *shlex.split(_FLAGS), str(source), "-o", str(written)]
+        command = [*shlex.split(compiler), *shlex.split(_FLAGS), str(sources[0]), "-o", str(written)]
         try:
             subprocess.run(command, check=True)
         except (OSError, subprocess.CalledProcessError) as error:
@@ -47,7 +47,7 @@ class KernelsHook(BuildHookInterface[Any]):
         if self.target_name != "wheel":
             return
         try:
-            library = compile_kernels(Path(self.root, "nci_frames", "counting", "engine"))
+            library = compile_kernels(Path(self.root, "nci_frames", "counting", "kernels"))
         except RuntimeError as error:
             self.app.display_warning(f"counting is slower without loops in C: {error}")
             return

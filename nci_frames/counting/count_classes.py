@@ -15,8 +15,8 @@ from nci_frames.counting.count import by_weight, need_whole_log
 from nci_frames.counting.engine.batches import read_rows
 from nci_frames.counting.engine.grid import Codes, Counted, count_codes
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
-from nci_frames.counting.engine.kernels import highest
 from nci_frames.counting.engine.memory import Budget
+from nci_frames.counting.kernels.rows import highest
 from nci_frames.counting.log_warnings import warn_of_units, warnings_of
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys

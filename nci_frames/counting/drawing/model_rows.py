@@ -13,7 +13,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.counting.count import need_whole_log
 from nci_frames.counting.engine.batch import SLICE_ROWS, row_groups_ahead
 from nci_frames.counting.engine.grid import CellCounts, joined
-from nci_frames.counting.engine.kernels import Bins
+from nci_frames.counting.kernels.rows import Bins
 from nci_frames.counting.log_warnings import marks, off_scale, warnings_of
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON

@@ -3,8 +3,7 @@
 import numpy as np
 import polars as pl
 
-from nci_frames.counting.engine.kernels import mix_values
-from nci_frames.counting.logs.mixing import Hashes, mixed
+from nci_frames.counting.kernels.mixing import Hashes, mix_values, mixed
 
 _START = np.uint64(0x9E3779B97F4A7C15)
 #: Hash of null, distinct from the hashes of values.

@@ -18,7 +18,7 @@ from nci_frames.counting.drawing.draw import Draw, Rows
 from nci_frames.counting.drawing.row_hashes import hash_rows, is_quick
 from nci_frames.counting.engine.batch import SLICE_ROWS
 from nci_frames.counting.engine.grid import CellCounts
-from nci_frames.counting.engine.kernels import cells_of_strata
+from nci_frames.counting.kernels.rows import cells_of_strata
 from nci_frames.counting.logs.rows import REASON
 
 #: Limits of the bits of the cell numbers; within these, about _KEPT rows are in the cells of drawn places.

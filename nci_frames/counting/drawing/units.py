@@ -14,7 +14,7 @@ from nci_frames.counting.drawing.draw import Draw, Rows
 from nci_frames.counting.drawing.model_rows import BATCH_ROWS, one_model, valid_rows
 from nci_frames.counting.drawing.row_hashes import hash_rows
 from nci_frames.counting.flags import best_scores, flagged_units, need_units
-from nci_frames.counting.logs.mixing import mixed
+from nci_frames.counting.kernels.mixing import mixed
 
 
 def drawn_units(draw: Draw, told: dict[int, int]) -> pl.DataFrame:

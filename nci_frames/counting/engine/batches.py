@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nci_frames.counting.engine.batch import SLICE_ROWS, Batch, endless_weights, reading_rows, slices_of
 from nci_frames.counting.engine.groups import GroupNumbers
-from nci_frames.counting.engine.kernels import highest
+from nci_frames.counting.kernels.rows import highest
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON, reason_of_row, score_name, weight_case
 

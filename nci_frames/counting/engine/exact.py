@@ -17,8 +17,8 @@ from nci_frames.counting.engine.batch import Batch
 from nci_frames.counting.engine.batches import read_batches
 from nci_frames.counting.engine.grid import Counted, Counts
 from nci_frames.counting.engine.groups import GroupNumbers
-from nci_frames.counting.engine.kernels import by_group, count_sorted
 from nci_frames.counting.engine.memory import KEY_BYTES, Budget
+from nci_frames.counting.kernels.rows import by_group, count_sorted
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.schemas import rows_of_runs
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.batches import read_batches
 from nci_frames.counting.engine.groups import GroupNumbers
-from nci_frames.counting.engine.kernels import Bins, add_codes
 from nci_frames.counting.engine.memory import Budget
+from nci_frames.counting.kernels.rows import Bins, add_codes
 from nci_frames.counting.logs.reading import Scan
 
 #: Int64 for numbers of rows, Float64 for sums of weights.

@@ -15,7 +15,7 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
-from nci_frames.counting.engine.kernels import HashTable
+from nci_frames.counting.kernels.rows import HashTable
 from nci_frames.schemas import WEIGHT
 
 #: Maximum number of values of the key ``weight``.

@@ -1,34 +1,35 @@
 """Check the pages of Parquet files by their headers and checksums.
 
 pyarrow would decode every page to compare its checksum, which takes as long as counting the rows, and some
-damaged footers crash it. So this file parses the page locations and headers, which are structs in Thrift's
-compact protocol.
+damaged footers crash it. So this file looks for the pages itself.
 """
 
-import math
 import os
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from zlib_ng import zlib_ng
 
 from nci_frames.base.errors import SourceError
 from nci_frames.base.messages import first_line
+from nci_frames.counting.kernels.thrift import Places, find_fields
 
-#: Types of values in Thrift's compact protocol.
-_BOOLEANS, _BYTE, _INTEGERS, _DOUBLE, _BINARY, _LISTS, _STRUCT = (1, 2), 3, (4, 5, 6), 7, 8, (9, 10), 12
-#: Field numbers in Parquet's definition: of the footer, a row group, its columns, the metadata of a column,
-#: and the header of a page.
-_ROW_GROUPS, _COLUMNS, _META_DATA = 4, 1, 3
-_PATH, _VALUES, _SIZE, _DATA_PLACE, _DICTIONARY_PLACE = 3, 5, 7, 9, 11
-_PAGE_SIZE, _CHECKSUM, _DATA_PAGE, _DATA_PAGE_2 = 3, 4, 5, 8
+#: Field numbers in Parquet's definition: of a footer, its row groups, their columns, and a column's metadata.
+_METADATA = (4, 1, 3)
+_TYPE, _PATH, _VALUES, _SIZE, _DATA_PLACE, _DICTIONARY_PLACE = ((*_METADATA, n) for n in (1, 3, 5, 7, 9, 11))
+_OF_COLUMNS = [_TYPE, _PATH, _VALUES, _SIZE, _DATA_PLACE, _DICTIONARY_PLACE]
+#: Of a page header: its size, checksum, and number of values in either version.
+_OF_PAGES = [(3,), (4,), (5, 1), (8, 1)]
 #: Bytes that nearly every header fits into; headers with long statistics need more.
 _HEADER = 256
-#: Exceptions that a damaged struct causes.
-_DAMAGE = (LookupError, TypeError, AttributeError, ValueError, RecursionError)
+#: Stands for a missing checksum, which would be of 32 bits.
+_NO_CHECKSUM = 1 << 40
+_BAD_HEADER = "a page header is damaged"
 
 
 class _Chunk(NamedTuple):
@@ -44,11 +45,12 @@ def damage(file: str, columns: Collection[str], threads: ThreadPoolExecutor) -> 
     """Return the damage of the pages of some columns; None if there is none, or none can be detected."""
     try:
         with Path(file).open("rb", buffering=0) as opened:
-            chunks = sorted(_chunks(opened.fileno(), columns))
-            checksums = bool(chunks) and _has_checksum(opened.fileno(), chunks[0].start)
-            damaged = partial(_damaged, opened.fileno(), checksums=checksums)
-            return next(filter(None, (threads.map if checksums else map)(damaged, chunks)), None)
-    except _DAMAGE:
+            number = opened.fileno()
+            chunks = sorted(_chunks(number, columns))
+            if not chunks or not _has_checksum(number, chunks[0]):
+                return _damage_of_headers(number, chunks)
+            return next(filter(None, threads.map(partial(_damage_of_pages, number), chunks)), None)
+    except ValueError:
         return "the footer is damaged"
     except OSError as error:
         return first_line(error)
@@ -62,135 +64,97 @@ def _chunks(file: int, columns: Collection[str]) -> Iterator[_Chunk]:
     if end[4:] != b"PAR1" or length > size - 8:
         raise ValueError("no footer")
     footer = os.pread(file, length, size - 8 - length)
-    _, place = _struct(footer, 0, until=_ROW_GROUPS)
-    groups, _, place = _head_of_list(footer, place)
-    for _ in range(groups):
-        group, place = _struct(footer, place)
-        for chunk in (column[_META_DATA] for column in group[_COLUMNS]):
-            # A dictionary precedes the data. The place of a missing page is absent or 0.
-            places = (chunk.get(_DATA_PLACE), chunk.get(_DICTIONARY_PLACE))
-            start = min((place for place in places if place), default=0)
-            if not 0 <= start <= start + chunk[_SIZE] <= size:
-                raise ValueError("a column has bytes that the file has not")
-            name = b".".join(chunk[_PATH]).decode()
-            if name in columns and chunk[_SIZE]:
-                yield _Chunk(start, chunk[_SIZE], chunk[_VALUES], name)
+    fields = find_fields(footer, [0], [length], _OF_COLUMNS, room=length // 2)
+    column = (fields.which == 0).cumsum() - 1  # the first field of each is its type
+    if fields.ends[0] < 0 or column.min(initial=0) < 0:
+        raise ValueError("no struct")
+    table = np.tile([0, 0, -1, -1, 0, 0], (column.max(initial=-1) + 1, 1))
+    table[column, fields.which] = fields.value
+    # A dictionary precedes the data. The place of a missing page is absent or 0.
+    starts = np.where(table[:, 4:] == 0, size, table[:, 4:]).min(axis=1)
+    values, sizes = table[:, 2], table[:, 3]
+    if (starts < 0).any() or (sizes < 0).any() or (sizes > size - starts).any():
+        raise ValueError("a column has bytes that the file has not")
+    paths: list[list[bytes]] = [[] for _ in table]
+    names = fields.which == 1
+    for place, last, long in zip(column[names], fields.end[names], fields.value[names], strict=True):
+        paths[place].append(footer[last - long : last])
+    for path, start, long, number in zip(
+        paths, starts.tolist(), sizes.tolist(), values.tolist(), strict=True
+    ):
+        name = b".".join(path).decode()
+        if name in columns and long:
+            yield _Chunk(start, long, number, name)
 
 
-def _has_checksum(file: int, place: int) -> bool:
-    # Parsing four fields is faster; damage in the rest shows when the page is compared.
-    try:
-        return _CHECKSUM in _struct(os.pread(file, 64, place), 0, until=_CHECKSUM + 1)[0]
-    except _DAMAGE:
-        return True
+def _has_checksum(file: int, chunk: _Chunk) -> bool:
+    _, (page,) = _headers(os.pread(file, min(_HEADER, chunk.size), chunk.start), [0], [_HEADER])
+    return bool(page[1] != _NO_CHECKSUM)
 
 
-def _damaged(file: int, chunk: _Chunk, *, checksums: bool) -> str | None:
-    """Return the damage of the pages of a column in a row group.
-
-    Without checksums the headers are checked: a reader allocates memory for the number of values in a header,
-    and a damaged number would crash the process.
-    """
-    data = os.pread(file, chunk.size, chunk.start) if checksums else b""
+def _damage_of_pages(file: int, chunk: _Chunk) -> str | None:
+    """Return the damage of the pages of a column in a row group, by their checksums."""
+    data = os.pread(file, chunk.size, chunk.start)
     view = memoryview(data)  # slices without a copy
     place = values = 0
-    try:
-        while place < chunk.size if checksums else values < chunk.values:
-            header, start = _struct(data, place) if checksums else _header(file, chunk, place)
-            place = start + header[_PAGE_SIZE]
-            added = header.get(_DATA_PAGE, header.get(_DATA_PAGE_2, {1: 0}))[1]
-            if not start <= place <= chunk.size or added < 0:
-                return "a page header is damaged"
-            told = header.get(_CHECKSUM) if checksums else None
-            if told is not None and zlib_ng.crc32(view[start:place]) != told & 0xFFFFFFFF:
-                return f"a page of the column {chunk.name!r} has another checksum than was written"
-            # No checksum covers the header.
-            values += added
-        return None if values == chunk.values else "a page header is damaged"
-    except _DAMAGE:
-        return "a page header is damaged"
+    while place < chunk.size:
+        ends, pages = _headers(data, [place], [chunk.size])
+        (start,), ((size, checksum, *added),) = ends.tolist(), pages.tolist()
+        place = start + size
+        if start < 0 or not start <= place <= chunk.size or min(added) < 0:
+            return _BAD_HEADER
+        if checksum != _NO_CHECKSUM and zlib_ng.crc32(view[start:place]) != checksum & 0xFFFFFFFF:
+            return f"a page of the column {chunk.name!r} has another checksum than was written"
+        # No checksum covers the header.
+        values += sum(added)
+    return None if values == chunk.values else _BAD_HEADER
 
 
-def _header(file: int, chunk: _Chunk, place: int) -> tuple[dict[int, Any], int]:
-    """Return the header of the page at *place*, and the place after it."""
-    left = chunk.size - place
-    try:
-        header, length = _struct(os.pread(file, min(_HEADER, left), chunk.start + place), 0)
-    except LookupError:
-        header, length = _struct(os.pread(file, left, chunk.start + place), 0)
-    return header, place + length
+def _damage_of_headers(file: int, chunks: Sequence[_Chunk]) -> str | None:
+    """Return the damage of the page headers of columns in row groups.
 
-
-def _struct(data: bytes, place: int, until: float = math.inf) -> tuple[dict[int, Any], int]:
-    """Return the values of a struct by field number, and the place after it.
-
-    Parsing stops before a field with the number *until* or above; the place is then that of its value.
+    A reader allocates memory for the number of values in a header, and a damaged number would crash the
+    process.
     """
-    fields: dict[int, Any] = {}
-    number = 0
-    while head := data[place]:
-        place += 1
-        if step := head >> 4:
-            number += step
-        else:
-            number, place = _integer(data, place)
-        if number >= until:
-            return fields, place
-        fields[number], place = _value(data, place, head & 0x0F)
-    return fields, place + 1
+    places, sizes, values = np.array([chunk[:3] for chunk in chunks], np.int64).reshape(-1, 3).T
+    while len(places):
+        # The next page of each chunk that has one, all at once.
+        lengths, pages = _headers_in(file, places, sizes)
+        read = lengths + pages[:, 0]
+        added = pages[:, 2:]
+        if (lengths < 0).any() or (read < lengths).any() or (read > sizes).any() or (added < 0).any():
+            return _BAD_HEADER
+        places, sizes, values = places + read, sizes - read, values - added.sum(axis=1)
+        if (values < 0).any():
+            return _BAD_HEADER
+        places, sizes, values = (of_chunks[values > 0] for of_chunks in (places, sizes, values))
+    return None
 
 
-def _value(data: bytes, place: int, kind: int) -> tuple[Any, int]:
-    """Return a value of type *kind*, and the place after it. Footers and headers have no maps."""
-    if kind in _INTEGERS:
-        return _integer(data, place)
-    if kind == _BINARY:
-        length, place = _varint(data, place)
-        return bytes(data[place : place + length]), place + length
-    if kind == _STRUCT:
-        return _struct(data, place)
-    if kind in _LISTS:
-        size, kind, place = _head_of_list(data, place)
-        values = []
-        for _ in range(size):
-            value, place = _value(data, place, kind)
-            values.append(value)
-        return values, place
-    if kind in _BOOLEANS:
-        return kind, place
-    if kind in (_BYTE, _DOUBLE):
-        return None, place + (1 if kind == _BYTE else 8)
-    raise ValueError("no type of Thrift")
+def _headers_in(
+    file: int, places: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the lengths of the page headers at some places of a file, and what ``_headers`` finds."""
+    read = np.minimum(sizes, _HEADER)
+    ends = read.cumsum()
+    data = b"".join(map(partial(os.pread, file), read.tolist(), places.tolist()))
+    found, pages = _headers(data, ends - read, ends)
+    lengths = np.where(found < 0, -1, found - (ends - read))
+    for row in np.flatnonzero((found < 0) & (read < sizes)):
+        longer = os.pread(file, int(sizes[row]), int(places[row]))
+        lengths[row : row + 1], pages[row : row + 1] = _headers(longer, [0], [len(longer)])
+    return lengths, pages
 
 
-def _head_of_list(data: bytes, place: int) -> tuple[int, int, int]:
-    """Return the number of elements of a list, their type, and the place of the first one."""
-    size, kind = data[place] >> 4, data[place] & 0x0F
-    size, place = (size, place + 1) if size < 15 else _varint(data, place + 1)
-    if size > len(data):  # each takes a byte at least
-        raise ValueError("a list has more elements than there are bytes")
-    return size, kind, place
+def _headers(data: bytes, places: Places, limits: Places) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the ends of page headers, -1 if damaged, and the size, the checksum and two numbers of values.
 
-
-def _integer(data: bytes, place: int) -> tuple[int, int]:
-    if (number := data[place]) > 0x7F:
-        number, place = _varint(data, place)
-    else:  # most are small
-        place += 1
-    # The lowest bit is the sign.
-    return (number >> 1) ^ -(number & 1), place
-
-
-def _varint(data: bytes, place: int) -> tuple[int, int]:
-    """Return the number that begins at *place*, seven bits per byte, and the place after it."""
-    value = shift = 0
-    while (byte := data[place]) > 0x7F:
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        place += 1
-        if shift > 63:
-            raise ValueError("no number of 64 bits")
-    return value | byte << shift, place + 1
+    A page has one number of values or the other; the other is 0.
+    """
+    fields = find_fields(data, places, limits, _OF_PAGES, room=len(_OF_PAGES) * len(places))
+    pages = np.tile([-1, _NO_CHECKSUM, 0, 0], (len(places), 1))
+    pages[fields.struct, fields.which] = fields.value
+    return fields.ends, pages
 
 
 class PageChecksums:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_whole
 from nci_frames.base.errors import ParameterError
-from nci_frames.counting.logs.mixing import mixed
+from nci_frames.counting.kernels.mixing import mixed
 from nci_frames.counting.logs.opening import Predictions, engine_of, frame_source
 from nci_frames.counting.logs.reading import predictions_of
 from nci_frames.counting.logs.rows import REASON, is_of_classes

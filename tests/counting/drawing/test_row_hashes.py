@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from nci_frames.counting.drawing.row_hashes import hash_rows
-from nci_frames.counting.logs.mixing import mixed
+from nci_frames.counting.kernels.mixing import mixed
 from tests.oracles import MASK, splitmix
 
 

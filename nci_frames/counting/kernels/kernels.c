@@ -1,6 +1,6 @@
 /* The inner loops of counting: what NumPy does in many passes over the rows, in one.
 
-   kernels.py calls these functions, and says in NumPy what they compute. Rows come in arrays of n values. */
+   The Python files beside this one call these functions, and say in NumPy what they compute. Rows come in arrays of n values. */
 
 #include <math.h>
 #include <stddef.h>
@@ -73,3 +73,5 @@ CLONED void mix_values(int64_t n, uint64_t *hashes, const uint64_t *values)
 #define BITS int64_t
 #define OF_TYPE(name) name##_float64
 #include "scores.h"
+
+#include "thrift.h"

@@ -13,8 +13,9 @@ from hypothesis import example, given
 from hypothesis.extra.numpy import arrays
 
 import nci_frames as nf
-from nci_frames.counting.engine import kernels
-from nci_frames.counting.engine.kernels import (
+from nci_frames.counting.kernels import library
+from nci_frames.counting.kernels.mixing import mix_values
+from nci_frames.counting.kernels.rows import (
     Bins,
     HashTable,
     add_codes,
@@ -22,7 +23,6 @@ from nci_frames.counting.engine.kernels import (
     cells_of_strata,
     count_sorted,
     highest,
-    mix_values,
 )
 from tests.oracles import splitmix
 
@@ -34,14 +34,14 @@ COMPILER = (sysconfig.get_config_var("CC") or "cc").split()[0]
 def language(request: pytest.FixtureRequest) -> None:
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "NumPy":
-            patch.setattr(kernels, "LIBRARY", None)
-        elif kernels.LIBRARY is None:
+            patch.setattr(library, "LIBRARY", None)
+        elif library.LIBRARY is None:
             pytest.skip("the package was built without a C compiler")
         yield
 
 
 def test_where_there_is_a_compiler_the_package_has_the_loops_in_c() -> None:
-    here = kernels.library_path().exists()
+    here = library.library_path().exists()
     assert here or shutil.which(COMPILER) is None, "the loops are older than their sources: install again"
 
 
@@ -49,7 +49,7 @@ def test_where_there_is_a_compiler_the_package_has_the_loops_in_c() -> None:
 @pytest.mark.skipif(shutil.which(COMPILER) is None, reason="no C compiler")
 def test_the_loops_compile_without_a_warning(tmp_path: Path) -> None:
     strict = ["-std=c11", "-O3", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-fPIC", "-shared"]
-    subprocess.run([COMPILER, *strict, kernels.SOURCES[0], "-o", tmp_path / "loops"], check=True)
+    subprocess.run([COMPILER, *strict, library.sources()[0], "-o", tmp_path / "loops"], check=True)
 
 
 def binned(thresholds: np.ndarray, scores: np.ndarray) -> np.ndarray:

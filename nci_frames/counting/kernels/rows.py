@@ -1,61 +1,21 @@
-"""The inner loops of counting: in C if the package was built with a compiler, otherwise in NumPy.
+"""Loops over rows."""
 
-The NumPy form of each loop says what the C form computes; only the time differs.
-"""
-
-import ctypes
-import zlib
 from collections.abc import Sequence
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
-from nci_frames.counting.logs.mixing import Hashes, mixed
+from nci_frames.counting.kernels import library
+from nci_frames.counting.kernels.library import call
 
-#: The C sources, the first of which includes the others.
-SOURCES = tuple(Path(__file__).with_name(name) for name in ("kernels.c", "scores.h"))
 #: Number of lookup cells of thresholds: as many as fit the cache of a core, or more with many thresholds, so
 #: that few cells have several.
 _CELLS, _CELLS_OF_A_THRESHOLD, _MOST_CELLS = 1 << 16, 16, 1 << 18
 #: Odd multiplier that spreads numbers: 2 to the 64th, divided by the golden ratio.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-
-def library_path() -> Path:
-    """Return the path of the compiled loops, which names the version of the sources: no other is loaded."""
-    version = zlib.crc32(b"".join(path.read_bytes() for path in SOURCES))
-    return SOURCES[0].with_name(f"kernels_{version:08x}.so")
-
-
-def _loaded() -> ctypes.CDLL | None:
-    try:
-        return ctypes.CDLL(str(library_path()))
-    except OSError:
-        return None
-
-
-#: None stands for NumPy.
-LIBRARY = _loaded()
-
-
-def _call(name: str, *arguments: NDArray[Any] | int | None) -> Any:
-    """Call a C function with integers, contiguous arrays, and null pointers."""
-    return getattr(LIBRARY, name)(*map(_passed, arguments))
-
-
-def _passed(argument: NDArray[Any] | int | None) -> Any:
-    if isinstance(argument, np.ndarray):
-        return ctypes.c_void_p(_address(argument))
-    return argument if argument is None else ctypes.c_int64(argument)
-
-
-def _address(array: NDArray[Any]) -> int:
-    # Faster than array.ctypes.data.
-    return int(array.__array_interface__["data"][0])
 
 
 class HashTable:
@@ -77,8 +37,8 @@ class HashTable:
         bits = max(14, min(18, (16 * len(self)).bit_length()), (2 * len(self)).bit_length())
         if bits > self._bits:
             first, self._bits, self._slots = 0, bits, np.full(1 << bits, -1)
-        if LIBRARY is not None:
-            _call("insert_groups", first, len(self), self.hashes, self._bits, self._slots)
+        if library.LIBRARY is not None:
+            call("insert_groups", first, len(self), self.hashes, self._bits, self._slots)
         else:
             self._slots[self._slots_of(self.hashes[first:])] = np.arange(first, len(self))
 
@@ -86,9 +46,9 @@ class HashTable:
         """Return the number of each hash; -1 if it is unknown."""
         if not len(self):
             return np.full(len(hashes), -1)
-        if LIBRARY is not None:
+        if library.LIBRARY is not None:
             numbers = np.empty(len(hashes), np.int64)
-            _call("find_groups", len(hashes), hashes, self.hashes, self._bits, self._slots, numbers)
+            call("find_groups", len(hashes), hashes, self.hashes, self._bits, self._slots, numbers)
             return numbers
         # A slot has the last of its hashes; the others are searched.
         numbers = self._slots.take(self._slots_of(hashes))
@@ -117,8 +77,8 @@ class Bins:
         size = min(max(_CELLS, _CELLS_OF_A_THRESHOLD * len(thresholds)), _MOST_CELLS)
         self._below: NDArray[np.integer] = np.empty(size, np.int32)
         self._cells = np.zeros(4, np.int64)  # a structure of at most 32 bytes
-        if LIBRARY is not None:
-            _call(f"make_cells_{self._type}", len(thresholds), self._edges, size, self._cells, self._below)
+        if library.LIBRARY is not None:
+            call(f"make_cells_{self._type}", len(thresholds), self._edges, size, self._cells, self._below)
             return
         finite = self._edges[np.isfinite(self._edges)]
         self._low = finite.min(initial=np.inf)
@@ -140,12 +100,12 @@ class Bins:
 
         The array of group *numbers* is overwritten. Without labels there is one class. Scores are not NaN.
         """
-        if LIBRARY is None:
+        if library.LIBRARY is None:
             groups = numbers if labels is None else numbers * 2 + labels
             return groups * len(self) + self._searched(scores)
         scores = np.ascontiguousarray(scores, self._type)
         table = self._edges, self._cells, self._below
-        _call(f"code_rows_{self._type}", len(scores), numbers, labels, scores, len(self) - 1, *table)
+        call(f"code_rows_{self._type}", len(scores), numbers, labels, scores, len(self) - 1, *table)
         return numbers
 
     def _searched(self, scores: NDArray[np.floating]) -> NDArray[np.integer]:
@@ -166,13 +126,13 @@ class Bins:
 
 def add_codes(cells: NDArray[Any], codes: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
     """Add 1 to the Int32 cell of each code; or its weight to a Float64 cell, in the order of the rows."""
-    if LIBRARY is None:
+    if library.LIBRARY is None:
         # Int32(1), since a number of another type is many times slower.
         np.add.at(cells, codes, np.int32(1) if weights is None else weights)
     elif weights is None:
-        _call("count_codes", len(codes), codes, cells)
+        call("count_codes", len(codes), codes, cells)
     else:
-        _call("sum_codes", len(codes), codes, np.ascontiguousarray(weights), cells)
+        call("sum_codes", len(codes), codes, np.ascontiguousarray(weights), cells)
 
 
 def highest(scores: Sequence[NDArray[np.floating]]) -> tuple[NDArray[np.int64], bool]:
@@ -180,13 +140,13 @@ def highest(scores: Sequence[NDArray[np.floating]]) -> tuple[NDArray[np.int64], 
 
     Among ties, the first one is the highest. Beside a NaN, the place means nothing.
     """
-    if LIBRARY is None:
+    if library.LIBRARY is None:
         return np.argmax(scores, axis=0), any(np.isnan(score.max(initial=0)) for score in scores)
     kind = np.result_type(*scores)
     columns = [np.ascontiguousarray(column, kind) for column in scores]
     places = np.empty(len(columns[0]), np.int64)
-    pointers = np.array([_address(column) for column in columns], np.uintp)
-    doubtful = _call(f"find_highest_{kind.name}", len(places), len(columns), pointers, places)
+    pointers = np.array([library.address(column) for column in columns], np.uintp)
+    doubtful = call(f"find_highest_{kind.name}", len(places), len(columns), pointers, places)
     return places, bool(doubtful)
 
 
@@ -199,10 +159,10 @@ def cells_of_strata(
     no end. Without hashes, those of the scores are used.
     """
     borders = lower[1:].astype(scores.dtype)
-    if LIBRARY is not None:
+    if library.LIBRARY is not None:
         rows, cells = np.ascontiguousarray(scores), np.empty(len(scores), np.int64)
         name = f"cells_of_strata_{borders.dtype.name}"
-        _call(name, len(rows), rows, len(borders), borders, hashes, bits, cells)
+        call(name, len(rows), rows, len(borders), borders, hashes, bits, cells)
         return cells
     if hashes is None:
         # -0.0 is 0.0.
@@ -225,7 +185,7 @@ def by_group(
     for piece in numbers:
         add_codes(rows_of, piece, None)
     bounds = np.append(0, rows_of.cumsum(dtype=np.int64))
-    if LIBRARY is None:
+    if library.LIBRARY is None:
         every = np.concatenate(numbers)
         # The stable sort of 16-bit numbers is a radix sort.
         order = np.argsort(every.astype(np.uint16) if len(rows_of) <= 1 << 16 else every, kind="stable")
@@ -237,7 +197,7 @@ def by_group(
     for piece, score, label, weight in zip_longest(numbers, scores, labels, weights):
         given = np.ascontiguousarray(score, kind), np.ascontiguousarray(label)
         weighing = None if weight is None else np.ascontiguousarray(weight)
-        _call(f"place_rows_{kind.name}", len(piece), piece, *given, weighing, following, *placed)
+        call(f"place_rows_{kind.name}", len(piece), piece, *given, weighing, following, *placed)
     return bounds, *placed
 
 
@@ -249,14 +209,14 @@ def count_sorted(
     A row is twice the bits of the magnitude of its score, of type *dtype*, plus its class. The first *below*
     rows have negative scores. The array of rows is overwritten.
     """
-    if LIBRARY is not None:
+    if library.LIBRARY is not None:
         sizes = np.empty(2, np.int64)
-        _call(f"survey_sorted_{dtype.name}", len(rows), rows, below, sizes)
+        call(f"survey_sorted_{dtype.name}", len(rows), rows, below, sizes)
         distinct, positives = sizes.tolist()
         # Not one array for all, for which NumPy would ask for huge pages: not every system has them at hand.
         threshold, (tp, fp, fn, tn) = np.empty(distinct), (np.empty(distinct, np.int64) for _ in range(4))
         found = threshold, tp, fp, fn, tn
-        _call(f"count_sorted_{dtype.name}", len(rows), rows, below, distinct, positives, *found)
+        call(f"count_sorted_{dtype.name}", len(rows), rows, below, distinct, positives, *found)
         return found
     true_before = np.append(0, (rows & 1).cumsum(dtype=np.int64))
     scores = np.right_shift(rows, 1, out=rows).view(dtype)
@@ -265,11 +225,3 @@ def count_sorted(
     true, fn = true_before[-1], true_before[first]
     tn = first - fn
     return scores[first].astype(np.float64), true - fn, len(rows) - true - tn, fn, tn
-
-
-def mix_values(hashes: Hashes, values: Hashes) -> None:
-    """Mix a value into each hash, in place."""
-    if LIBRARY is not None:
-        _call("mix_values", len(hashes), hashes, np.ascontiguousarray(values))
-    else:
-        hashes[:] = mixed(hashes + values)
