@@ -24,7 +24,8 @@ INCIDENTS: dict[str, Any] = {
 def incidents(history: pl.DataFrame, run: str, gates: Sequence[Gate]) -> pl.DataFrame:
     """Return the failures as of a run, and the incidents that it resolved.
 
-    An undecided run neither begins nor resolves an incident.
+    An undecided run neither begins nor resolves an incident. If a gate asks for another metric than before,
+    its earlier verdicts are left out.
 
     Parameters
     ----------
@@ -43,8 +44,9 @@ def incidents(history: pl.DataFrame, run: str, gates: Sequence[Gate]) -> pl.Data
     known = {gate.name: gate for gate in gates}
     # Each prevalence of a champion is a separate condition.
     apart = pl.when(pl.col("kind") == "champion").then("prevalence").alias("__apart")
-    decided = history.filter(pl.col("verdict").is_in(["pass", "fail"]), pl.col("gate").is_in(list(known)))
-    places = decided.with_columns(apart).sort("sequence", maintain_order=True)
+    asked = pl.col("metric") == pl.col("metric").last().over("gate")
+    alike = history.sort("sequence", maintain_order=True).filter(pl.col("gate").is_in(list(known)), asked)
+    places = alike.filter(pl.col("verdict").is_in(["pass", "fail"])).with_columns(apart)
     found = []
     for rows in places.partition_by(*_PLACE, "__apart", maintain_order=True):
         failed = (rows["verdict"] == "fail").to_list()

@@ -47,6 +47,14 @@ def test_each_promise_has_an_incident_of_its_own():
     assert found["segment"].to_list() == [None, '{"country": "at"}']
 
 
+def test_a_gate_that_asks_for_another_metric_begins_a_new_incident():
+    rows = history(["fail", "fail", "fail"])
+    other = rows.with_columns(metric=pl.when(sequence=2).then(pl.lit("precision")).otherwise("metric"))
+    assert incidents(rows, "r2", [Gate.model_validate(GATE)])["since_run"].to_list() == ["r0"]
+    found = incidents(other, "r2", [Gate.model_validate(GATE)])
+    assert found.select("metric", "since_run").rows() == [("precision", "r2")]
+
+
 @pytest.mark.long
 def test_a_summary_says_what_fails_since_when_and_what_is_resolved(tmp_path):
     job = small_job(tmp_path, OWNED)
