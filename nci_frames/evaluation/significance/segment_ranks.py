@@ -172,7 +172,7 @@ def rank_segments(
     _require_counted(points)
     champion, eta = _champion(points, called, model, prevalence, beta, weights)
     mine = pl.col("model").eq_missing(pl.lit(champion, pl.String))
-    point = points.filter(mine).sort(keys)
+    point = points.filter(mine).sort(keys).with_columns(observed_prevalence=_observed(weights))
     # A slice of sorted counts, without a copy.
     of_model = rows_where(frame, mine)
     worth = SegmentWorth.independent(len(point))
@@ -199,7 +199,6 @@ def rank_segments(
     )
     what = "positive" if by_buckets is None else "independent positive"
     few = f"fewer than {quantity(min_positives, what)}"
-    point = point.with_columns(observed_prevalence=_observed(weights))
     if has_strata(frame):
         tp, fp, fn, tn = worth.drawn.astype(np.int64)
         point = point.with_columns(positives=pl.Series(tp + fn), negatives=pl.Series(fp + tn))
