@@ -28,34 +28,19 @@ FEW = pl.DataFrame(
 )
 
 
+THRESHOLDS = st.one_of(st.sampled_from([0.1, 0.3, 0.5, 0.7, float("inf"), float("-inf")]), st.floats(-3, 3))
+
+
+@pytest.mark.parametrize("exact", first_quick([True, False]))
 @pytest.mark.parametrize("keys", first_quick(KEYS, 2), ids=str)
-@example(log=FEW)
-@example(log=FEW.head(1))
-@given(log=small_logs())
-def test_exact_counts_equal_brute_force(keys: list[str], log: pl.DataFrame) -> None:
-    counts = nf.count_confusion(log, thresholds="exact", by=keys)
-    assert counts.select("model", *keys, "threshold", *COUNTS).rows() == brute_force(log, keys, None)
-    assert counts["resolution"].unique().to_list() == ["exact"]
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("keys", KEYS, ids=str)
-@given(
-    log=small_logs(),
-    thresholds=st.lists(
-        st.one_of(st.sampled_from([0.1, 0.3, 0.5, 0.7, float("inf"), float("-inf")]), st.floats(-3, 3)),
-        min_size=1,
-        max_size=8,
-        unique=True,
-    ),
-)
-def test_counts_on_a_grid_equal_brute_force(
-    keys: list[str], log: pl.DataFrame, thresholds: list[float]
-) -> None:
-    thresholds = sorted(set(thresholds))
-    counts = nf.count_confusion(log, thresholds=thresholds, by=keys)
-    assert counts.select("model", *keys, "threshold", *COUNTS).rows() == brute_force(log, keys, thresholds)
-    assert counts["resolution"].unique().to_list() == ["grid"]
+@example(log=FEW, grid=[0.0])
+@example(log=FEW.head(1), grid=[0.0])
+@given(log=small_logs(), grid=st.lists(THRESHOLDS, min_size=1, max_size=8, unique=True).map(sorted))
+def test_counts_equal_brute_force(keys: list[str], exact: bool, log: pl.DataFrame, grid: list[float]) -> None:
+    counts = nf.count_confusion(log, thresholds="exact" if exact else grid, by=keys)
+    found = counts.select("model", *keys, "threshold", *COUNTS).rows()
+    assert found == brute_force(log, keys, None if exact else grid)
+    assert counts["resolution"].unique().to_list() == ["exact" if exact else "grid"]
 
 
 @pytest.mark.parametrize("thresholds", ["exact", [-0.5, 0.0, 0.5]], ids=str)
