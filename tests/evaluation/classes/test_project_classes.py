@@ -245,21 +245,12 @@ def test_a_scenario_may_be_a_word():
     ]  # fmt: skip
 
 
-def test_a_lazy_frame_of_priors_is_read() -> None:
-    counts = pl.DataFrame({"model": "a", "label": ["x", "y"], "decision": ["x", "x"], "rows": [12, 30]})
-    priors = pl.DataFrame({"class": ["x", "y"], "prior": [0.25, 0.75]})
-    lazy, eager = (
-        nf.project_classes(counts, priors=frame, metrics="accuracy") for frame in (priors.lazy(), priors)
-    )
-    assert lazy.equals(eager)
-    assert lazy["value"].to_list() == [0.25]
-
-
 def test_the_share_of_one_class_varies_and_the_others_keep_their_proportions():
     counts = counts_of([0] * 10 + [1] * 30 + [2] * 60, [0] * 100)
     mixes = nf.vary_class_share(counts, of=1, shares=[0.0, 0.3, 1.0])
     assert mixes["scenario"].to_list() == ["0"] * 3 + ["0.3"] * 3 + ["1"] * 3
     expected = [1 / 7, 0, 6 / 7, 0.1, 0.3, 0.6, 0, 1, 0]
     assert mixes["prior"].to_list() == pytest.approx(expected)
-    values = nf.project_classes(counts, priors=mixes, metrics="accuracy")["value"]
-    assert values.to_list() == pytest.approx([1 / 7, 0.1, 0])
+    for given in (mixes, mixes.lazy()):
+        values = nf.project_classes(counts, priors=given, metrics="accuracy")["value"]
+        assert values.to_list() == pytest.approx([1 / 7, 0.1, 0])
