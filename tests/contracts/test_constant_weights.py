@@ -31,6 +31,7 @@ MORE: dict[str, list[dict[str, Any]]] = {
     "compute_areas": [UNITS, *({"interval": "simultaneous"} | units for units in (ROWS, UNITS))],
     "compute_rates": [UNITS, *({"interval": interval} for interval in ("clopper_pearson", "jeffreys"))],
     "crossover_intervals": [{"metric": "pr_auc", "threshold": None}],
+    "find_crossovers": [{"metric": "pr_auc"}],
     "lowest_supported_prevalence": [UNITS],
     "probability_best": [{"metric": "pr_auc", "threshold": None} | units for units in (ROWS, UNITS)],
     "subsample_study": [{"prevalence": 0.45}],
@@ -69,7 +70,7 @@ CASES = [
 @pytest.mark.parametrize(("name", "frames", "more"), CASES)
 def test_weights_that_are_constant_within_classes_change_nothing(name, frames, more):
     function, options = calls()[name].function, calls()[name].options | more
-    if "prevalence" in inspect.signature(function).parameters and name != "crossover_intervals":
+    if "prevalence" in inspect.signature(function).parameters and "crossover" not in name:
         # That of the log is one of the sums.
         options = {"prevalence": 0.02} | options
     counts, *rest = frames

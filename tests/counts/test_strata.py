@@ -135,27 +135,6 @@ def test_a_source_that_is_read_once_is_not_summed_in_part() -> None:
         nf.count_confusion(nf.scan_predictions(once, weight="weight"), thresholds=[0.5])
 
 
-@pytest.mark.thorough
-def test_projections_winners_and_crossovers_are_those_of_sums() -> None:
-    counts = nf.count_confusion(weighted_log(7, rows=2000), thresholds="exact", by=[])
-    rates, sums = nf.compute_rates(counts), nf.compute_rates(nf.pool_counts(counts, over="weight"))
-    options: dict[str, Any] = {"metric": "f_beta", "over": "prevalence"}
-    assert_frame_equal(nf.find_crossovers(rates, **options), nf.find_crossovers(sums, **options))
-    # What the log supports may end a range, but not who wins.
-    ranges = [nf.winner_ranges(one, **options).select("model", "threshold") for one in (rates, sums)]
-    mine, theirs = (
-        one.filter(pl.struct("model", "threshold").rle_id().diff().fill_null(1) > 0) for one in ranges
-    )
-    assert_frame_equal(mine, theirs)
-    assert_frame_equal(
-        nf.find_crossovers(counts, metric="pr_auc", over="prevalence"),
-        nf.find_crossovers(nf.pool_counts(counts, over="weight"), metric="pr_auc", over="prevalence"),
-    )
-    asked: dict[str, Any] = {"metrics": ["precision", "f_beta"], "prevalence": [0.01, 0.3]}
-    values = [nf.project_rates(one, **asked)["value"].to_numpy() for one in (rates, sums)]
-    assert values[0] == pytest.approx(values[1], rel=1e-12, nan_ok=True)
-
-
 def test_no_rows_have_no_sums() -> None:
     counts = nf.count_confusion(weighted_log(0), thresholds=[0.5]).clear()
     assert nf.pool_counts(counts, over="weight").is_empty()
