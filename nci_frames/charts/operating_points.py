@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames import schemas
-from nci_frames.base.errors import ParameterError
+from nci_frames.base.arguments import check_allowed
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, lines, selection, steps, theme
 from nci_frames.schemas import checked
@@ -209,8 +209,7 @@ def chart_pos_fraction(
     >>> nf.chart_pos_fraction(projection).to_dict()["title"]["text"]
     'Recall over predicted positives at prevalence η = 0.01, 0.1'
     """
-    if tpr is not None and not 0 <= tpr <= 1:
-        raise ParameterError.out_of_range("tpr", tpr, "a rate in [0, 1], or None")
+    check_allowed(tpr is None or 0 <= tpr <= 1, "tpr", tpr, "a rate in [0, 1], or None")
     frame = schemas.collect(projection, schemas.PROJECTION)
     rows = selection.with_recall(frame, "pos_fraction")
     titles = {"recall": "TPR", "pos_fraction": "predicted positive", "precision": "purity (precision)"}

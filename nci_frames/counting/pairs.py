@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option, listed, quantity
 from nci_frames.base.normal import normal_quantile, two_sided_p_values
@@ -131,8 +132,7 @@ def _limits(
         if model not in given:
             msg = f"thresholds has none for the model {model!r}"
             raise ParameterError(msg, hint=f"add {model!r} to thresholds")
-        if math.isnan(given[model]):
-            raise ParameterError.out_of_range("thresholds", given[model], f"a number (model {model!r})")
+        check_allowed(not math.isnan(given[model]), "thresholds", given[model], f"a number (model {model!r})")
     if len(wanted) < 2:
         raise ParameterError("it takes two models to make a pair", where=where, found=f"models {wanted}")
     if len(wanted) > _MOST_MODELS:

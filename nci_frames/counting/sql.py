@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from nci_frames.base.arguments import check_utf8
+from nci_frames.base.arguments import check_allowed, check_utf8
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.extras import require
 from nci_frames.base.messages import Option
@@ -109,8 +109,7 @@ def counting_sql(
     """
     sqlglot = cast("Any", require("sqlglot", extra="sql", what="SQL needs sqlglot"))
     grid = check_thresholds(thresholds)
-    if not np.isfinite(grid).all():
-        raise ParameterError.out_of_range("thresholds", thresholds, "finite numbers")
+    check_allowed(np.isfinite(grid).all(), "thresholds", thresholds, "finite numbers")
     keys = _apart(key_columns({"model": model, "fold": fold}, segments, _RENAME))
     source = _source(sqlglot, table, dialect)
     column = functools.partial(_column, dialect=dialect)

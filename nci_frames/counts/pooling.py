@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import polars as pl
 
+from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.counts.exact_sums import add_exact
@@ -46,8 +47,7 @@ def merge_counts(*counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     >>> nf.merge_counts(day, day).row(0)
     ('a', 0.5, 120, 2, 80, 1998)
     """
-    if not counts:
-        raise ParameterError.out_of_range("counts", counts, "at least one counts frame")
+    check_allowed(counts, "counts", counts, "at least one counts frame")
     frames = [_alone(collect(frame, COUNTS, strata=True)) for frame in counts]
     columns = frames[0].columns
     sources = (frame.with_columns(__source=pl.lit(source, pl.Int64)) for source, frame in enumerate(frames))

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import polars as pl
 
-from nci_frames.base.arguments import beta_values, check_repeats, nearest
-from nci_frames.base.errors import ParameterError
+from nci_frames.base.arguments import beta_values, check_allowed, check_repeats, nearest
 from nci_frames.base.typing import Field
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.questions import places
@@ -80,8 +79,7 @@ class Compared:
         #: then averaged. None without a key of repeats.
         self.repeat_count: int | None = None if repeat is None else self._counts[repeat].n_unique()
         self._draws, self._segment_units = repeats, segment_units
-        if math.isnan(self.threshold):
-            raise ParameterError.out_of_range("threshold", self.threshold, "a number")
+        check_allowed(not math.isnan(self.threshold), "threshold", self.threshold, "a number")
 
     def _copy(self, kept: Callable[[str], bool]) -> Self:
         """Return a copy with the attributes that are *kept*."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from nci_frames.base.arguments import check_budget, check_confidence, check_cost
+from nci_frames.base.arguments import check_allowed, check_budget, check_confidence, check_cost
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 from nci_frames.evaluation.areas.area import Area, all_areas
@@ -67,18 +67,16 @@ class Question:
     def __post_init__(self) -> None:
         """Check the ranges and combinations of the options."""
         eta = self.prevalence
-        if eta is not None and not 0 < eta < 1:
-            raise ParameterError.out_of_range("at", eta, "between 0 and 1, both excluded")
+        check_allowed(eta is None or 0 < eta < 1, "at", eta, "between 0 and 1, both excluded")
         if self.cost is not None and self.metric is not None:
             raise ParameterError("give either a metric or a cost", found="metric and cost")
-        if self.cost is not None and len(self.cost) not in (2, 3):
-            raise ParameterError.out_of_range("cost", self.cost, "two or three numbers")
-        for cost in self.cost or ():
-            check_cost("cost", cost)
-        if self.cost is not None and max(self.cost[:2]) == 0:
-            raise ParameterError.out_of_range("cost", self.cost, "two numbers >= 0, one of them above 0")
-        if self.volume is not None and not 0 < self.volume < float("inf"):
-            raise ParameterError.out_of_range("volume", self.volume, "a finite number > 0")
+        if self.cost is not None:
+            check_allowed(len(self.cost) in (2, 3), "cost", self.cost, "two or three numbers")
+            for cost in self.cost:
+                check_cost("cost", cost)
+            check_allowed(max(self.cost[:2]), "cost", self.cost, "two numbers >= 0, one of them above 0")
+        volume = 1 if self.volume is None else self.volume
+        check_allowed(0 < volume < float("inf"), "volume", volume, "a finite number > 0")
         # Raises before anything is counted if the metric is unknown or has no best value.
         better_sign(asked_metric(self.asked))
         area = curve_asked(self.asked)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.files import file_kind, replacing
 from nci_frames.questions.class_comparison import ClassComparison
@@ -115,8 +116,7 @@ def write_form(
     elif comparison.points["model"].has_nulls():
         raise SchemaError.unnamed_model()
     for name, prevalence in (content.scenarios or {}).items():
-        if not 0 <= prevalence <= 1:
-            raise ParameterError.out_of_range(f"scenarios[{name!r}]", prevalence, "a prevalence in [0, 1]")
+        check_allowed(0 <= prevalence <= 1, f"scenarios[{name!r}]", prevalence, "a prevalence in [0, 1]")
     with replacing(path, what="report") as file:
         forms: Mapping[str, Callable[..., str]] = _OF_CLASSES if of_classes else _FORMS
         text = forms[kind](comparison, **more)

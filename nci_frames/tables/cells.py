@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.support.reasons import why_doubtful
 
@@ -96,8 +97,7 @@ def pick_evenly(values: Sequence[float], shown: int, asked: float | None = None)
     """
     if len(values) <= shown:
         return list(values)
-    if shown < 2:
-        raise ParameterError.out_of_range("shown", shown, "2 or more, to hold both ends of the grid")
+    check_allowed(shown >= 2, "shown", shown, "2 or more, to hold both ends of the grid")
     places = [round(i * (len(values) - 1) / (shown - 1)) for i in range(shown)]
     if asked in values and (place := values.index(asked)) not in places:
         # It replaces the nearest column, if possible one between the ends.

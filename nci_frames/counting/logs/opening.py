@@ -10,7 +10,8 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import polars as pl
 
-from nci_frames.base.errors import ParameterError, SchemaError, SourceError
+from nci_frames.base.arguments import check_allowed
+from nci_frames.base.errors import SchemaError, SourceError
 from nci_frames.base.extras import require
 from nci_frames.base.files import is_folder
 from nci_frames.base.messages import first_line, quantity
@@ -71,8 +72,7 @@ def open_source(
         return _open_path(local_path(source), needed, storage_options)
     if isinstance(source, Predictions):
         return need_columns(frame_source(source), needed)
-    if not len(source):
-        raise ParameterError.out_of_range("source", source, "at least one path or frame")
+    check_allowed(len(source), "source", source, "at least one path or frame")
     return _open_list(source, needed, storage_options)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.base.arguments import check_utf8
+from nci_frames.base.arguments import check_allowed, check_utf8
 from nci_frames.base.errors import MixedTypesWarning, ParameterError, SchemaError
 from nci_frames.counting.logs.labels import as_label, check_labels
 from nci_frames.counting.logs.opened import OpenedLog
@@ -119,8 +119,7 @@ def scan_predictions(
     if frame is not None and not named and scan_of(source) is not None:
         columns = replace(roles_by_name(PREDICTIONS, frame.schema().names(), "label"), scores={"": score})
     else:
-        if scores is not None and not scores:
-            raise ParameterError.out_of_range("scores", scores, "at least one model and its score column")
+        check_allowed(scores is None or scores, "scores", scores, "at least one model and its score column")
         for name in scores or ():
             check_utf8("a model of scores", name)
         cut = () if segments is None else segments

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.base.arguments import check_utf8
+from nci_frames.base.arguments import check_allowed, check_utf8
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Call, Option
 from nci_frames.counting.logs.opened import OpenedLog
@@ -124,8 +124,7 @@ def scan_classes(
     by_column = "decision" if decision is None and scores is None else decision
     decisions: Mapping[str, str] = {"": by_column} if isinstance(by_column, str) else by_column or {}
     of_classes = {} if scores is None else _scores_of_classes(scores)
-    if not (decisions or of_classes):
-        raise ParameterError.out_of_range("decision", decision, "at least one model and its column")
+    check_allowed(decisions or of_classes, "decision", decision, "at least one model and its column")
     keys = key_columns({"fold": fold}, segments, RENAME, family="classes")
     named = [*decisions, *(name for name, _ in of_classes)]
     for name in named:

@@ -71,10 +71,6 @@ class BucketCounts:
             moved.append(sparse_rows(cells.data, (cells.row, place[cells.col]), shape))
         return replace(self, histogram=histogram, classes=(moved[0], moved[1]))
 
-    def condensed(self) -> "BucketCounts":
-        """Merge neighbouring bins without positives, as ``Histogram.condensed`` does."""
-        return self.coarser(self.histogram.condensed().thresholds.tolist())
-
 
 def even_buckets(rows: Floats) -> Floats:
     """Return sum(n)²/sum(n²) of rows per bucket, along the last axis: their number if all are equal."""
@@ -235,10 +231,6 @@ class StrataCounts:
     def coarser(self, thresholds: Sequence[float], *, every_score: bool = False) -> "StrataCounts":
         """Return the counts with bins between *thresholds*; see ``Histogram.coarser``."""
         return replace(self, rows=self.rows.coarser(thresholds, every_score=every_score))
-
-    def condensed(self) -> "StrataCounts":
-        """Merge neighbouring bins without positives, as ``Histogram.condensed`` does."""
-        return replace(self, rows=self.rows.condensed())
 
     def strata(self) -> Iterator[tuple[float, Rows, Rows, int]]:
         """Yield weight, positives and negatives by bin, and rows elsewhere, of strata of positive weight."""

@@ -93,12 +93,6 @@ class Histogram:
         # Ascending its own are as they were counted, which takes no memory.
         return np.asarray(len(self.thresholds) - 1 - np.searchsorted(self.thresholds[::-1], thresholds))
 
-    def condensed(self) -> "Histogram":
-        """Merge neighbouring bins without positives; areas are the same wherever their negatives are."""
-        lone = self.positives == 0
-        kept = np.flatnonzero(~(lone[:-1] & lone[1:]))
-        return self.coarser(self.thresholds[kept])
-
     def coarser(self, thresholds: Sequence[float] | Floats, *, every_score: bool = False) -> "Histogram":
         """Return the histogram whose bins lie between *thresholds*.
 

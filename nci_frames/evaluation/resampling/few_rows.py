@@ -64,6 +64,13 @@ def with_prior(
         yield more[0], more[1]  # type: ignore[misc]
 
 
+def steps_of_positives(histogram: Histogram) -> list[float]:
+    """Return the thresholds beside bins with positives; areas are the same wherever the negatives are."""
+    lone = histogram.positives == 0
+    thresholds: list[float] = histogram.thresholds[~(lone[:-1] & lone[1:])].tolist()
+    return thresholds
+
+
 def steps_of_recall(histogram: Histogram) -> list[float]:
     """Return a few thresholds that contain the best of the log, or one nearly as good.
 

@@ -28,6 +28,7 @@ from nci_frames.evaluation.rates.strata import heaviest_rows
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.few_rows import (
     one_row_apart,
+    steps_of_positives,
     steps_of_recall,
     steps_of_score,
     with_prior,
@@ -136,7 +137,7 @@ def resample(
                 points = np.array(near_budget(whole.histogram, pos_fraction, etas))
             counts = whole if own else whole.coarser(points.tolist())
         elif not metrics and not any(area.of_scores for area in areas):
-            counts = whole.condensed()
+            counts = whole.coarser(steps_of_positives(whole.histogram))
         elif of_scores and whole.histogram.every_score:
             counts = whole.coarser(steps_of_score(whole.histogram), every_score=True)
         mixed = isinstance(whole, StrataCounts) and not whole.same_within_classes

@@ -13,7 +13,7 @@ from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
 from nci_frames.evaluation.crossovers.lines import f_beta_envelope
 from nci_frames.evaluation.metrics import CalledMetric, better_sign, called_metric
 from nci_frames.evaluation.projection.grids import require_columns
-from nci_frames.evaluation.resampling.few_rows import steps_of_recall
+from nci_frames.evaluation.resampling.few_rows import steps_of_positives, steps_of_recall
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.resampling.samplers import counted_groups, halves
 from nci_frames.schemas import CROSS_FITS, checked
@@ -126,7 +126,7 @@ def _tables(frame: pl.DataFrame, wanted_of: Callable[[float], "_Wanted"], logs: 
     tables = []
     for counts in counted_groups(frame, logs):
         wanted = wanted_of(counts.histogram.observed_prevalence)
-        few = counts.condensed() if wanted.by_lines else counts
+        few = counts.coarser(steps_of_positives(counts.histogram)) if wanted.by_lines else counts
         few = few.coarser(steps_of_recall(few.histogram))
         tables.append(_fitted(few, wanted, logs))
     keys = logs.keys(frame)

@@ -101,8 +101,9 @@ def _mean_of_ties(frame: pl.DataFrame, over: str) -> pl.DataFrame:
         unknown = frame.filter(pl.col("rank").is_null())
         where = f"model {unknown['model'][0]!r}, {over} {unknown[over][0]!r}"
         raise ParameterError("a model has no rank on a data set", where=where, hint=hint)
-    tied = pl.len().over(over, "rank")
-    return frame.select(over, "model", "rank", __rank=pl.col("rank") + (tied - 1) / 2, __tied=tied)
+    # Ranked again, since the ranking may have had more models.
+    rank = pl.col("rank").rank("average").over(over)
+    return frame.select(over, "model", __rank=rank, __tied=pl.len().over(over, "rank"))
 
 
 def _friedman(ranks: pl.DataFrame, means: np.ndarray, sets: int) -> tuple[float | None, float | None]:

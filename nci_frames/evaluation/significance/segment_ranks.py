@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.arguments import check_whole, prevalence_values
+from nci_frames.base.arguments import check_allowed, check_whole, prevalence_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.counts.pooling import add_cells, alike_counts, pooled_counts
@@ -211,8 +211,7 @@ def _of_segments(
 ) -> tuple[pl.DataFrame, list[str]]:
     """Return counts with only the keys of segments and units; there must be at least two segments."""
     keys = [segments] if isinstance(segments, str) else list(dict.fromkeys(segments))
-    if not keys:
-        raise ParameterError.out_of_range("segments", segments, "at least one key")
+    check_allowed(keys, "segments", segments, "at least one key")
     rows = counts.drop(WEIGHT, strict=False)
     COUNTS.need_keys(rows, keys, "segments")
     known = COUNTS.need_keys(rows, [units], "units")

@@ -9,6 +9,7 @@ import pytest
 import nci_frames as nf
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.histograms import whole_counts
+from nci_frames.evaluation.resampling.few_rows import steps_of_positives
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.resampling.samplers import counted_groups, halves
 from tests.logs import counts_at, random_log, unit_log
@@ -46,7 +47,7 @@ def test_against_brute_force(metric, sign, units):
         mine = found.filter(model=given.histogram.group["model"].item())
         assert set(mine["prevalence"]) in ({None}, set(etas))
         # For F-beta some bins are merged, which draws other halves.
-        group = given.condensed() if metric == "f_beta" else given
+        group = given.coarser(steps_of_positives(given.histogram)) if metric == "f_beta" else given
         whole = group.histogram
         rows = int(whole.positives.sum()), int(whole.negatives.sum())
         for row in mine.iter_rows(named=True):

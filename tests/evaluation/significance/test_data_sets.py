@@ -6,6 +6,7 @@ import pytest
 import scipy.stats
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.charts.mean_ranks import joined
@@ -47,6 +48,12 @@ def ranked(values: np.ndarray) -> pl.DataFrame:
 
 
 VALUES = np.array([[float(x) for x in line.split()] for line in DEMSAR.strip().splitlines()])
+
+
+def test_models_left_out_of_a_ranking_do_not_count():
+    found = nf.compare_data_sets(ranked(VALUES).filter(pl.col("model") != "m0"), over="data")
+    alone = nf.compare_data_sets(ranked(VALUES[:, 1:]), over="data")
+    assert_frame_equal(found.drop("model"), alone.drop("model"))
 
 
 def test_the_example_of_demsar():
