@@ -36,13 +36,13 @@ _GIVE = f"give {Option('pilot')}, the counts of a labelled log: only its rates a
 
 
 #: Makes a plan for the counted rows or units of a log.
-Counted = Callable[[Goal], Plan]
+Planner = Callable[[Goal], Plan]
 #: Returns what the pilot tells of a model.
 Law = Callable[[object], Pilot]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PlanOptions:
     """The options of a plan, except the budget."""
 
     metric: str | pl.Expr
@@ -55,12 +55,12 @@ class Asked:
     model: str | None
     units: bool = False
 
-    def plan(self, counted: Counted, budget: int) -> Plan:
+    def plan(self, planner: Planner, budget: int) -> Plan:
         """Return the plan for *budget* labels."""
         doubtful = self.pilot is not None and self.prevalence is None and self.compare is None
-        return counted(Goal(self.metric, beta_value(self.beta), budget, doubtful))
+        return planner(Goal(self.metric, beta_value(self.beta), budget, doubtful))
 
-    def counted(self, scored: Predictions, budget: int) -> Counted:
+    def planner(self, scored: Predictions, budget: int) -> Planner:
         """Check the options, then count the rows of a log or read its score counts.
 
         Raises
@@ -99,7 +99,7 @@ class Asked:
             msg = f"{Option('prevalence')} is that of the pilot's classes in the log, and there is no pilot"
             raise ParameterError(msg, hint=_GIVE)
 
-    def _scores(self, scored: pl.DataFrame | Scan) -> Counted:
+    def _scores(self, scored: pl.DataFrame | Scan) -> Planner:
         """Return the ranges between thresholds, and the expected positives in each."""
         known = None if self.pilot is None else _pilot_counts(self.pilot)
         law_of = None if known is None else functools.cache(functools.partial(Pilot.of_scores, known))
@@ -184,7 +184,7 @@ class Asked:
             raise ParameterError(msg, found=f"alerts {self.alerts}", hint="count at higher thresholds, too")
         return float(few[0])
 
-    def _pairs(self, scan: Scan, models: tuple[str, str]) -> Counted:
+    def _pairs(self, scan: Scan, models: tuple[str, str]) -> Planner:
         """Return the units by the models that flag them, and the expected positives of each kind."""
         limits = self._limits(models)
         counted = count_flags(scan, limits)

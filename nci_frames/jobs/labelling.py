@@ -12,7 +12,7 @@ from nci_frames.counting.drawing.draw_labels import draw_labels
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.files.save_table import save_table
 from nci_frames.jobs.field_file import read_table
-from nci_frames.jobs.label_plans import Asked
+from nci_frames.jobs.label_plans import PlanOptions
 from nci_frames.schemas import LABEL_PLAN, checked
 
 _KINDS = ("csv", "parquet")
@@ -136,8 +136,8 @@ def plan_labels(
     >>> plan["labels"].sum()
     1000
     """
-    asked = Asked(metric, threshold, alerts, beta, pilot, prevalence, compare, model, units)
-    return asked.plan(asked.counted(scored, budget), budget).table()
+    asked = PlanOptions(metric, threshold, alerts, beta, pilot, prevalence, compare, model, units)
+    return asked.plan(asked.planner(scored, budget), budget).table()
 
 
 @checked
@@ -199,9 +199,9 @@ def expected_half_widths(
     >>> found.select("labels", pl.col("value", "half_width").round(3)).rows()
     [(1000, 0.138, 0.085), (1000, 0.138, 0.313), (2000, 0.138, 0.06)]
     """
-    asked = Asked(metric, threshold, alerts, beta, pilot, prevalence, compare, model, units)
-    counted = asked.counted(scored, budget)
-    return asked.plan(counted, budget).expected(asked.plan(counted, 2 * budget), level)
+    asked = PlanOptions(metric, threshold, alerts, beta, pilot, prevalence, compare, model, units)
+    planner = asked.planner(scored, budget)
+    return asked.plan(planner, budget).expected(asked.plan(planner, 2 * budget), level)
 
 
 def planned_files(
@@ -209,10 +209,10 @@ def planned_files(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Plan which rows to label, write the plan, and return it with the expected half-widths."""
     file_kind(out, _KINDS, what="plan")
-    asked = Asked(**options)
-    counted = asked.counted(scored, budget)
-    plan = asked.plan(counted, budget)
-    gains = plan.expected(asked.plan(counted, 2 * budget), level)
+    asked = PlanOptions(**options)
+    planner = asked.planner(scored, budget)
+    plan = asked.plan(planner, budget)
+    gains = plan.expected(asked.plan(planner, 2 * budget), level)
     save_table(plan.table(), out)
     return plan.table(), gains
 

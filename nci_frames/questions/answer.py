@@ -63,7 +63,7 @@ class Answer:
 
 
 @dataclass(eq=False)
-class Asked:
+class AskedLog:
     """A question about the counts of a log.
 
     The answer at one prevalence does not depend on the other prevalences of a call.

@@ -11,7 +11,7 @@ from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.crossovers.winners import winner_ranges
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.questions import places
-from nci_frames.questions.answer import Answer, Asked
+from nci_frames.questions.answer import Answer, AskedLog
 from nci_frames.questions.compared import computed
 from nci_frames.questions.log_tables import LogTables
 from nci_frames.questions.order import best_at_each
@@ -129,14 +129,16 @@ class AnswerTables(LogTables):
         return other
 
     @computed
-    def _asked(self) -> Asked:
+    def _asked(self) -> AskedLog:
         question, own, known = self.question, None, None
         if question.own and question.f_beta:
             values = self._own_values if self._earlier is None else self._earlier
             own, known = self._own, values.filter(beta=question.beta)
         at, draws = self.answer_prevalences, self._draws
         few = own is not None or question.area is not None or question.threshold is not None
-        return Asked(question, self._log, self._near if few else self.rates, at, draws, own=own, known=known)
+        return AskedLog(
+            question, self._log, self._near if few else self.rates, at, draws, own=own, known=known
+        )
 
     @property
     def _own_places(self) -> pl.DataFrame:

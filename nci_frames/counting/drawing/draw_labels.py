@@ -11,8 +11,7 @@ from polars.io.plugins import register_io_source
 
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Option, listed
-from nci_frames.counting.drawing.draw import Draw
-from nci_frames.counting.drawing.model_rows import ModelRows
+from nci_frames.counting.drawing.model_rows import Draw, ModelRows
 from nci_frames.counting.drawing.rows import drawn_rows
 from nci_frames.counting.drawing.units import drawn_units
 from nci_frames.counting.logs.opening import Predictions

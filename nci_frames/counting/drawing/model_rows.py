@@ -1,4 +1,4 @@
-"""The rows of one model of a log."""
+"""The rows of one model of a log, and a draw from them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Call, listed
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Rows
 from nci_frames.counting.count import need_whole_log
 from nci_frames.counting.engine.batch import SLICE_ROWS, row_groups_ahead
 from nci_frames.counting.engine.grid import CellCounts, joined
@@ -147,3 +147,27 @@ def _of_one_model(batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
             models.update(names[:1] if names.eq_missing(names[:1]).all() else names.unique())
             one_model(models, None)
             yield batch
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """What to draw, and from which rows."""
+
+    #: The rows, with all columns of the log.
+    log: ModelRows
+    plan: pl.DataFrame
+    seed: int
+    #: Whether to draw whole units, that is, all rows of a unit together.
+    whole_units: bool
+
+    def need_rows(self, counted: Rows) -> None:
+        """Raise ParameterError unless the strata have the numbers of rows in the plan."""
+        planned = self.plan["rows"].to_numpy()
+        if not counted.any():
+            one_model(self.log.scan.models_there(), self.log.named)
+        if (counted != planned).any():
+            place = int((counted != planned).argmax())
+            msg = "the plan is that of another log: its ranges have other rows"
+            found = f"{counted[place]:,} rows in range {place}, and {planned[place]:,} in the plan"
+            hint = "plan again, for the log to draw from, with its scan and model"
+            raise ParameterError(msg, where=self.log.scan.source.where, found=found, hint=hint)

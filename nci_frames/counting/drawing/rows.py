@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import SourceError
-from nci_frames.counting.drawing.draw import Draw, Rows
+from nci_frames.base.typing import Rows
+from nci_frames.counting.drawing.model_rows import Draw
 from nci_frames.counting.drawing.row_hashes import hash_rows, is_quick
 from nci_frames.counting.engine.batch import SLICE_ROWS
 from nci_frames.counting.engine.grid import CellCounts

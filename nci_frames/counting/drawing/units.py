@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.counting.drawing.draw import Draw, Rows
-from nci_frames.counting.drawing.model_rows import BATCH_ROWS, one_model, valid_rows
+from nci_frames.base.typing import Rows
+from nci_frames.counting.drawing.model_rows import BATCH_ROWS, Draw, one_model, valid_rows
 from nci_frames.counting.drawing.row_hashes import hash_rows
 from nci_frames.counting.flags import best_scores, flagged_units, need_units
 from nci_frames.counting.kernels.mixing import mixed

@@ -10,7 +10,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 from nci_frames.evaluation.planning.assurance import Promise, assured_rows, half_width_at
 from nci_frames.evaluation.planning.fixed_sizes import exact_rows, hoeffding_rows
-from nci_frames.evaluation.planning.two_models import Comparison, need_within
+from nci_frames.evaluation.planning.two_models import TwoModels, need_within
 from nci_frames.evaluation.rates.intervals import Interval
 from nci_frames.schemas import SAMPLES, checked
 
@@ -158,7 +158,7 @@ def required_samples(
         if any(goal is not None for goal in (half_width, delta, precision_half_width)):
             msg = f"{Option('compare')} is a goal of its own"
             raise ParameterError(msg, found="two goals", hint="omit the other one")
-        asked = Comparison(compare, tpr, fpr, auc, prevalence, ratio, correlation, pairs, weight_of_recall)
+        asked = TwoModels(compare, tpr, fpr, auc, prevalence, ratio, correlation, pairs, weight_of_recall)
         return asked.samples(level, power)
     _need_compare(tpr=tpr, fpr=fpr, correlation=correlation, pairs=pairs, auc=auc, ratio=ratio)
     methods = sorted({method} if isinstance(method, str) else set(method))

@@ -231,7 +231,7 @@ def decisions_of_pairs(pairs: pl.DataFrame | pl.LazyFrame) -> tuple[Decisions, D
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class TwoModels:
     """The options of ``required_samples`` for two models."""
 
     metric: str | pl.Expr

@@ -12,25 +12,6 @@ _ROUNDING = 1e-12
 _NEAR = 1e-3
 
 
-def exceedance(value: float, weights: Floats, freedom: float = 1.0) -> float:
-    """Return the probability that a weighted sum of chi-square variables exceeds a value.
-
-    It is computed by the saddlepoint approximation, with a relative error of a few percent far into the tail;
-    exactly if all weights are equal. *freedom* is the degrees of freedom of each chi-square variable.
-
-    References
-    ----------
-    Kuonen (1999), Saddlepoint approximations for distributions of quadratic forms in normal variables,
-    Biometrika 86(4), 929-935, doi:10.1093/biomet/86.4.929.
-
-    Examples
-    --------
-    >>> round(exceedance(3.841459, np.array([1.0])), 3)
-    0.05
-    """
-    return float(exceedances(np.array([value]), weights, freedom)[0])
-
-
 def bridge_weights(below: Floats, weight: Floats) -> Floats:
     """Return the weights of the sum of squares of a Brownian bridge, as a sum of chi-square variables.
 
@@ -42,10 +23,22 @@ def bridge_weights(below: Floats, weight: Floats) -> Floats:
 
 
 def exceedances(values: Floats, weights: Floats, freedom: float = 1.0, known: float = np.inf) -> Floats:
-    """Return the probability of ``exceedance`` for each of several values.
+    """Return the probability that a weighted sum of chi-square variables exceeds each of several values.
 
-    If the scale of the weights is estimated with *known* degrees of freedom, each value is multiplied by a
+    It is computed by the saddlepoint approximation, with a relative error of a few percent far into the tail;
+    exactly if all weights are equal. *freedom* is the degrees of freedom of each chi-square variable. If the
+    scale of the weights is estimated with *known* degrees of freedom, each value is multiplied by a
     chi-square variable over these degrees of freedom, as in an F distribution.
+
+    References
+    ----------
+    Kuonen (1999), Saddlepoint approximations for distributions of quadratic forms in normal variables,
+    Biometrika 86(4), 929-935, doi:10.1093/biomet/86.4.929.
+
+    Examples
+    --------
+    >>> exceedances(np.array([3.841459]), np.array([1.0])).round(3).tolist()
+    [0.05]
     """
     from scipy.special import chdtrc, fdtrc, ndtr  # noqa: PLC0415  (SciPy is slow to import)
 

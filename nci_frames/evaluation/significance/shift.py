@@ -18,7 +18,7 @@ from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
 from nci_frames.evaluation.arrays.members import MemberRows, Members, stacked, sum_of_some
 from nci_frames.evaluation.resampling.samplers import random_groups
 from nci_frames.evaluation.significance.corrections import holm
-from nci_frames.evaluation.significance.quadratic import bridge_weights, exceedance
+from nci_frames.evaluation.significance.quadratic import bridge_weights, exceedances
 from nci_frames.schemas import COUNTS, SHIFTS, WEIGHT, checked, has_strata, in_runs, key_text
 
 #: Least rows of a class in a segment to be compared.
@@ -227,7 +227,8 @@ def _anderson_darling(by_cell: Floats, by_bucket: Sequence[Any]) -> tuple[float,
     shares = by_cell.cumsum(axis=1)[:, :-1] / rows[:, None]
     statistic = float((rows[:, None] * (shares - below) ** 2 * weight).sum())
     if not by_bucket:
-        return statistic, exceedance(statistic, bridge_weights(below, weight), len(rows) - 1.0)
+        weights = bridge_weights(below, weight)
+        return statistic, exceedances(np.array([statistic]), weights, len(rows) - 1.0).item()
 
     def moved(counted: Floats) -> Floats:
         """Return the contribution of each bucket to the shares of rows below each border, times all rows."""
@@ -242,7 +243,7 @@ def _anderson_darling(by_cell: Floats, by_bucket: Sequence[Any]) -> tuple[float,
         apart = (moved(own.toarray()) / of_segment - every) * np.sqrt(of_segment * weight)
         product += apart @ apart.T
     weights = np.linalg.eigvalsh(product) * buckets / (buckets - 1)
-    return statistic, exceedance(statistic, weights)
+    return statistic, exceedances(np.array([statistic]), weights).item()
 
 
 def _largest_distance(rows: MemberRows, bins: int) -> tuple[float, int]:
