@@ -213,6 +213,10 @@ class AskedLog:
         interval: RateInterval = "wilson" if self.question.alerts is None else "clopper_pearson"
         bounds = self.log.bounded(own.sort("model", "threshold"), interval=interval)
         added = [name for name in bounds.columns if name not in points.columns]
+        # No row of any log reaches an infinite threshold, unless scores are infinite, too.
+        unreached = pl.col("threshold").is_infinite() & (pl.col("tp") == 0) & (pl.col("fp") == 0)
+        sides = [name for name in added if name.endswith(("_lower", "_upper"))]
+        bounds = bounds.with_columns(pl.when(~unreached).then(name).otherwise(0.0) for name in sides)
         on = ["model", "threshold"]
         return beside(points, bounds.select(*on, *added), on)
 

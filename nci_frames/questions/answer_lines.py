@@ -87,6 +87,8 @@ def _read(answer: Answer) -> tuple[list[_Row], list[_Row], bool, str]:
     The sentence tells why it is doubtful, or how the others compare; it is empty if neither is known.
     """
     best, others = best_of(answer.models.to_dicts())
+    if _without_alerts(answer):
+        best = []
     doubt = _doubt(answer, best, others) if best else None
     if doubt is not None:
         return best, best, True, doubt
@@ -100,8 +102,16 @@ def _nothing(answer: Answer) -> str:
         return f"{none}: the log has no {answer.lacks}"
     if sure is not None:
         return f"no threshold is known to keep this budget with confidence {sure:g}: the log has too few rows"
+    if _without_alerts(answer):
+        more = "the rows that score highest stand for more alerts"
+        return f"no model raises an alert within this budget: in this log {more}"
     reasons = answer.models["reason"].unique().to_list()
     return none + (f": {reasons[0]}" if len(reasons) == 1 and reasons[0] else "")
+
+
+def _without_alerts(answer: Answer) -> bool:
+    """Return whether no model has a threshold within the budget that any row reaches."""
+    return answer.question.alerts is not None and {*answer.models["pos_fraction"]} - {None} == {0.0}
 
 
 def _names(rows: Sequence[_Row]) -> list[str]:

@@ -6,6 +6,7 @@ from itertools import combinations, pairwise
 
 import polars as pl
 
+from nci_frames.base.messages import quantity
 from nci_frames.tables.numbers import format_grid
 
 #: Largest number of changes of order behind the leader that are named.
@@ -176,16 +177,21 @@ def order_lines(by: str, order: Order) -> list[str]:
 
 
 def only_leader(leads: Sequence[Lead], /) -> str | None:
-    """Return which model leads everywhere; None if the best model changes.
+    """Return which model leads wherever the log can tell; None if the best model changes.
 
     >>> only_leader([Lead(("a", "b"), 0.01, 0.5)])
     'a or b lead at every prevalence from 0.01 to 0.5'
+    >>> only_leader([Lead(("a",), 0.01, 0.02), Lead(("a",), 0.1, 0.5)])
+    'a leads from 0.01 to 0.5, wherever the log can tell the value'
     """
     models = leads[0].models
     if any(lead.models != models for lead in leads):
         return None
     verb = "leads" if len(models) == 1 else "lead"
     start, end = leads[0].start, leads[-1].end
+    if len(leads) > 1:
+        # Between the ranges another model may be first.
+        return f"{any_of(models)} {verb} {_span(start, end)}, wherever the log can tell the value"
     return f"{any_of(models)} {verb} {'' if start == end else 'at every prevalence '}{_span(start, end)}"
 
 
@@ -204,7 +210,8 @@ def leads_in_words(leads: Sequence[Lead], /, most: int = SOME) -> str:
         return ", then ".join(steps)
     _, final, _ = known[-1]
     last = f"from {format_grid(final.start)} on {any_of(final.models)}"
-    return f"{', then '.join(steps[:2])}; {last}; {len(steps) - 1:,} changes in all"
+    changes = sum(one.models != other.models for (_, one, _), (_, other, _) in pairwise(known))
+    return f"{', then '.join(steps[:2])}; {last}; {quantity(changes, 'change')} in all"
 
 
 def _within(before: Lead | None, lead: Lead, after: Lead | None) -> str:

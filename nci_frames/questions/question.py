@@ -29,7 +29,8 @@ class Question:
         Costs of a missed positive and of a false alarm, both >= 0, one of them above 0. An optional third
         number is the cost of reviewing an alert, right or wrong.
     alerts, volume
-        Budget: at most *alerts* alerts among *volume* rows. Each model has the lowest threshold within it.
+        Budget: at most *alerts* alerts among *volume* rows. Each model has the threshold within it that finds
+        the most positives; of several, the highest.
     threshold
         Threshold of all models, without a budget of alerts. None takes each model's own best threshold.
     confidence

@@ -1,9 +1,11 @@
 """A comparison -> the data of the page's sliders: the answer at every place."""
 
+import contextlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from nci_frames.base.errors import ParameterError
 from nci_frames.questions.answer_lines import answer_lines, value_name
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.places import SLIDER
@@ -125,9 +127,15 @@ def _variants(comparison: Comparison, rows: int) -> tuple[str, list[tuple[str, C
     own = _words(comparison)
     if not changes or len(changes) * rows > _MOST_ROWS:
         return label, [(own, comparison)]
-    found = ((_words(other), other) for other in (comparison.asking(**change) for change in changes))
-    # The original comparison keeps its computed tables.
-    return label, [(words, comparison if words == own else other) for words, other in found]
+    found = []
+    for change in changes:
+        # Twice a budget may be more than all rows: that is no place.
+        with contextlib.suppress(ParameterError):
+            other = comparison.asking(**change)
+            words = _words(other)
+            # The original comparison keeps its computed tables.
+            found.append((words, comparison if words == own else other))
+    return label, found
 
 
 def _words(comparison: Comparison) -> str:

@@ -67,7 +67,9 @@ nci.formatValue = (value) => {
 const short = (value, digits, least) => {
   const size = Math.abs(value);
   let text;
-  if (value === 0 || (size >= least && size < 10 ** digits - 0.5)) text = String(Number(precise(size, digits)));
+  // Two digits of the distance to 1, at least: 0.99995 is not 1.
+  if (size > 0.9 && size < 1) digits = Math.max(digits, 1 - Math.floor(Math.log10(1 - size)));
+  if (value === 0 || (size >= least && size < 10 ** digits - 0.5)) text = String(digits > 15 ? size : Number(precise(size, digits)));
   else {
     const [mantissa, power] = scientific(size, digits - 1);
     text = Number(mantissa) === 1 ? `10${power}` : `${Number(mantissa)} × 10${power}`;
@@ -79,6 +81,9 @@ const short = (value, digits, least) => {
 nci.formatGrid = (value) => short(value, 3, 0.001);
 
 // The threshold of a score; JSON has no infinity.
-nci.formatThreshold = (value) => (value === null ? "∞" : short(value, 6, 0.0001));
+nci.formatThreshold = (value) => {
+  if (value === null) return "∞";
+  return short(value, Number.isInteger(value) && Math.abs(value) < 1e15 ? 15 : 6, 0.0001);
+};
 
 nci.oneIn = (eta) => `1 in ${Number(precise(1 / eta, 2)).toLocaleString("en")}`;

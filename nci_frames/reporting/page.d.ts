@@ -71,7 +71,7 @@ interface Nci {
   formatPart(value: number): string;
   formatValue(value: number): string;
   formatGrid(value: number): string;
-  formatThreshold(value: number): string;
+  formatThreshold(value: number | null): string;
   oneIn(prevalence: number): string;
   // rows.js
   column(column: Column): Row[string][];

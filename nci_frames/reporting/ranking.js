@@ -16,7 +16,8 @@
   /** @type {Record<string, (row: Row) => string>} */
   const forms = {
     rank: (row) => String(row.rank ?? nci.UNDEFINED),
-    threshold: (row) => (row.threshold === null ? nci.UNDEFINED : nci.formatThreshold(Number(row.threshold))),
+    // Only an infinite threshold has no alerts; JSON has no infinity.
+    threshold: (row) => (row.threshold === null && row.pos_fraction !== 0 ? nci.UNDEFINED : nci.formatThreshold(/** @type {number | null} */ (row.threshold))),
     value: (row) => share(row.value) + doubt(row),
     lower: (row) => (row.lower === null ? nci.UNDEFINED : `${share(row.lower)} to ${share(row.upper)}`),
     precision: (row) => share(row.precision) + (row.precision === null ? "" : doubt(row)),

@@ -5,6 +5,9 @@ import math
 UNDEFINED = "\N{EN DASH}"
 _MINUS, _TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 
+#: Digits up to which a number can be rounded, and the least whole number that has more of them.
+_EXACT = 15
+_WHOLE = 10.0**_EXACT
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -48,8 +51,8 @@ def _parts(value: float, digits: int = 3) -> tuple[str, str]:
 def format_grid(value: float) -> str:
     """Format a prevalence or beta of a grid, without insignificant digits.
 
-    >>> [format_grid(v) for v in (0.5, 0.001, 0.0316228, 1e-4, 0.000316228, 10.0, 1234.0)]
-    ['0.5', '0.001', '0.0316', '10⁻⁴', '3.16 × 10⁻⁴', '10', '1.23 × 10³']
+    >>> [format_grid(v) for v in (0.5, 0.001, 0.0316228, 1e-4, 0.000316228, 10.0, 1234.0, 0.99995)]
+    ['0.5', '0.001', '0.0316', '10⁻⁴', '3.16 × 10⁻⁴', '10', '1.23 × 10³', '0.99995']
     """
     return _short(value, 3, least=0.001)
 
@@ -68,14 +71,20 @@ def format_threshold(value: float) -> str:
 
     >>> [format_threshold(t) for t in (0.5, 0.123456789, -12.0, -2e-5, math.inf)]
     ['0.5', '0.123457', '−12', '−2 × 10⁻⁵', '∞']
+    >>> [format_threshold(t) for t in (0.99999987, 6421846.0)]
+    ['0.99999987', '6421846']
     """
-    return _short(value, 6, least=0.0001)
+    whole = value.is_integer() and abs(value) < _WHOLE
+    return _short(value, _EXACT if whole else 6, least=0.0001)
 
 
 def _short(value: float, digits: int, *, least: float) -> str:
     size = abs(value)
+    if 0.9 < size < 1:
+        # Two digits of the distance to 1, at least: 0.99995 is not 1.
+        digits = max(digits, 1 - math.floor(math.log10(1 - size)))
     if value == 0 or least <= size < 10**digits - 0.5 or not math.isfinite(value):
-        text = f"{size:.{digits}g}".replace("inf", "∞")
+        text = repr(size) if digits > _EXACT else f"{size:.{digits}g}".replace("inf", "∞")
     else:
         mantissa, power = _parts(size, digits)
         mantissa = mantissa.rstrip("0").rstrip(".")

@@ -6,6 +6,7 @@ from scipy.stats import norm
 
 import nci_frames as nf
 from nci_frames.questions.answer_lines import answer_lines
+from nci_frames.reporting.live import live_numbers
 from tests.logs import unit_log
 
 LOG = unit_log({"a": 2.0}, (400, 4000)).drop("unit")
@@ -64,3 +65,24 @@ def test_where_no_threshold_is_known_the_answer_says_so():
     assert answer_lines(compared.said)[1:] == [
         "No threshold is known to keep this budget with confidence 0.95: the log has too few rows"
     ]
+
+
+def test_a_budget_below_one_row_of_the_log_is_told_and_recommends_no_model():
+    for alerts in (0, 0.01):
+        compared = asked(alerts, None)
+        assert answer_lines(compared.said)[1:] == [
+            "No model raises an alert within this budget: in this log the rows that score highest stand for "
+            "more alerts"
+        ]
+        bounds = compared.answer.select("lower", "upper", "^pos_fraction.*$")
+        assert compared.answer["threshold"].to_list() == [float("inf")]
+        # Nothing reaches an infinite threshold.
+        assert bounds.row(0) == (0, 0, 0, 0, 0)
+
+
+def test_a_budget_of_more_than_half_of_the_rows_has_a_slider():
+    question = nf.Question(prevalence=1e-3, alerts=600_000, volume=1e6)
+    compared = nf.compare_models(COUNTS, prevalence=1e-3, question=question, repeats=20)
+    asked_for = live_numbers(compared)["asked"]
+    assert asked_for["words"] == [f"at most {n} among 1,000,000 rows" for n in ("300,000", "600,000")]
+    assert asked_for["first"] == 1

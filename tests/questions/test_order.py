@@ -7,7 +7,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.questions.answer_lines import order_line
-from nci_frames.questions.order import Lead, Order, order_lines, read_leads, read_order
+from nci_frames.questions.order import Lead, Order, leads_in_words, order_lines, read_leads, read_order
 from nci_frames.questions.where_it_changes import orders
 from nci_frames.reporting.html import render_report
 from nci_frames.reporting.markdown import render_markdown
@@ -45,7 +45,16 @@ def test_what_a_log_cannot_tell_parts_two_leads_of_a_model():
     told = ranks(*((eta, {"a": 1}) for eta in (0.1, 0.2, 0.3, 0.4)))
     order = read_order(told.with_columns(supported=~pl.col("prevalence").is_in([0.2, 0.3])))
     assert order.leads == (Lead(("a",), 0.1, 0.1), Lead((), 0.2, 0.3), Lead(("a",), 0.4, 0.4))
-    assert order_lines("F1", order)[0].endswith(" This log cannot tell the value from 0.2 to 0.3.")
+    said = order_lines("F1", order)[0]
+    assert "in this log a leads from 0.1 to 0.4, wherever the log can tell the value" in said
+    assert said.endswith(" This log cannot tell the value from 0.2 to 0.3.")
+
+
+def test_two_leads_of_a_model_are_no_change():
+    """Of five ranges two change the model."""
+    names = ["a", "", "a", "", "b", "a", "", "a"]
+    leads = [Lead((name,) if name else (), place, place + 1.0) for place, name in enumerate(names)]
+    assert leads_in_words(leads).endswith("; from 7 on a; 2 changes in all")
 
 
 def test_a_lead_after_a_range_that_the_log_cannot_tell_begins_where_it_can():

@@ -15,7 +15,10 @@ _BOTH = {
     "no_negatives": ("there are no negatives", "no negatives"),
     "no_point": ("there is no operating point", "no operating point"),
     "nobody": (_CANNOT + "no positive reaches the threshold", "no positive reaches the threshold"),
-    "few_for_pr": (_CANNOT + "it has fewer than 10 positives", "fewer than 10 positives"),
+    "few_for_pr": (
+        _CANNOT + "fewer than 10 independent positives reach any threshold",
+        "fewer than 10 independent positives",
+    ),
     "undefined": ("the value is undefined", None),
     "hidden": ("the prevalence is unknown, since the expression hides it", None),
 }

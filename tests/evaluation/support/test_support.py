@@ -53,7 +53,7 @@ def test_the_lowest_prevalence_of_curves_is_that_of_a_search(bins, rest):
         assert found.row(0)[1:] == (
             "pr_auc",
             None,
-            "this log cannot tell the value: it has fewer than 10 positives",
+            "this log cannot tell the value: fewer than 10 independent positives reach any threshold",
         )
         return
     # A weak model may be supported below: then the early thresholds cannot add a tenth to the area.
@@ -67,6 +67,15 @@ def test_the_lowest_prevalence_of_curves_is_that_of_a_search(bins, rest):
         early = true[0]
         area = (np.diff(true) * odds * true[1:] / (odds * true[1:] + false[1:])).sum()
         assert early <= 0.1 * area * (1 + 1e-9)
+
+
+def test_few_heavy_positives_are_said_to_be_few_independent_ones():
+    """Forty-four positives, of which four stand for five of six."""
+    counts = counts_at([30, 40], [5, 100], 40, 100, model="a", threshold=[0.9, 0.1], weight=1.0)
+    heavy = counts_at([0, 4], [0, 300], 4, 300, model="a", threshold=[0.9, 0.1], weight=50.0)
+    found = nf.lowest_supported_prevalence(pl.concat([counts, heavy]), metric="pr_auc")
+    assert found["prevalence"].item() is None
+    assert found["reason"].item().endswith("fewer than 10 independent positives reach any threshold")
 
 
 def point(tp: int, fp: int, positives: int = 100, negatives: int = 10_000) -> pl.DataFrame:
@@ -219,7 +228,7 @@ def test_no_form_of_a_report_states_what_the_log_cannot_tell():
 
 def test_legends_name_the_reason_that_the_values_have():
     """Eight positives are too few for PR-AUC anywhere; a threshold above all of them finds none."""
-    few = "fewer than 10 positives"
+    few = "fewer than 10 independent positives"
     rates = counts_at([7, 0, 6, 0], [4, 1, 30, 2], 8, 900, model=[*"aabb"], threshold=[0.5, 0.9] * 2)
     areas = nf.rank_models(nf.compute_areas(rates, prevalence=[0.01, 0.5]))
     assert f"; dotted: {few}" in str(nf.chart_pr_auc_over_prevalence(areas).to_dict()["title"])
@@ -237,7 +246,7 @@ def test_legends_name_the_reason_that_the_values_have():
 def test_every_form_of_a_report_names_the_reason_of_its_question_marks():
     counts = counts_at([7, 6], [4, 30], 8, 900)
     compared = nf.compare_models(counts, prevalence=[0.1, 0.5], repeats=20)
-    why = "fewer than 10 positives"
+    why = "fewer than 10 independent positives"
     forms = {
         "terminal": printed(print_comparison, compared),
         "markdown": render_markdown(compared),
