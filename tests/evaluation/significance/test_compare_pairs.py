@@ -1,7 +1,9 @@
 """Paired comparisons, against published values, SciPy, and simulated logs."""
 
+import itertools
+
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, poisson
 
 import nci_frames as nf
 from tests.logs import counts_at, pairs_of
@@ -37,7 +39,18 @@ def test_units_on_which_both_agree_tell_nothing():
     assert row["lower"] < 0 < row["upper"]
     assert row["p_value"] == pytest.approx(1, abs=0.1)
     for metric in ("recall", "precision"):
-        assert nf.compare_pairs(pairs_of((50, 0, 0, 50, 5, 0, 0, 995)), metric=metric)["p_value"].item() == 1
+        assert nf.compare_pairs(pairs_of((50, 0, 0, 50, 25, 0, 0, 975)), metric=metric)["p_value"].item() == 1
+
+
+@pytest.mark.thorough
+def test_equal_precision_of_few_false_positives_is_rejected_in_5_percent():
+    """Two false positives of each model are expected, of other rows; the positives are as expected."""
+    found = list(itertools.product(range(8), repeat=2))
+    pairs = pairs_of(*((25, 25, 25, 25, 0, a, b, 2000 - a - b) for a, b in found))
+    tested = nf.compare_pairs(pairs, metric="precision", prevalence=0.0005, repeats=1000).sort("log")
+    chance = poisson.pmf(range(8), 2)
+    share = sum(chance[a] * chance[b] for (a, b), p in zip(found, tested["p_value"], strict=True) if p < 0.05)
+    assert share < 0.055
 
 
 def test_exchanging_the_models_turns_the_sign():
