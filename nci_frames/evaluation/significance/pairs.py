@@ -12,8 +12,8 @@ from nci_frames.schemas import PAIR_COMPARISONS, PAIRS, checked, collect
 _CELLS = ("both", "a", "b", "none")
 #: Jeffreys' prior of a multinomial: half a unit in each cell.
 _PRIOR = 0.5
-#: With fewer true or false positives of a model, the score test of precision rejects too often: in 8 to 13 % of
-#: logs with two or three false positives at a low prevalence.
+#: With fewer true or false positives of a model, the score test of precision rejects too often: in up to 13 %
+#: of logs with two or three false positives at a low prevalence.
 _LEAST_OF_SCORE = 20
 
 
