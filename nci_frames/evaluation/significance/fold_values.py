@@ -115,8 +115,8 @@ def t_test(differences: Floats, ratio: float) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         independent = np.minimum(n, 1 + 1 / ratio) if ratio else n
         statistic = mean / np.sqrt(squares / (n - 1) * (1 / independent + ratio))
-    p_value = 2 * stdtr(np.maximum(independent - 1, 1), -np.abs(statistic))
-    return np.where((mean == 0) & (squares == 0), 1.0, p_value)
+    result: Floats = 2 * stdtr(np.maximum(independent - 1, 1), -np.abs(statistic))
+    return result
 
 
 def bootstrap_test(differences: Floats, logs: Resampling) -> Floats:

@@ -2,17 +2,14 @@
 
 from typing import Any
 
-import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 import nci_frames as nf
 from nci_frames.evaluation.resampling.resampling import Resampling
-from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.fold_values import bootstrap_test, t_test, without_spread
 from tests.logs import counts_at
 
@@ -116,21 +113,6 @@ def test_a_bootstrap_of_few_folds_with_a_value_has_a_reason():
     assert row["reason"] == "fewer than ten folds define it and the best"
 
 
-@given(
-    st.lists(st.lists(st.one_of(st.just(float("nan")), st.floats(-1, 1)), min_size=4, max_size=4), min_size=1)
-)
-def test_t_test_skips_folds_as_scipy_does(rows):
-    differences = np.round(np.array(rows), 3)
-    for row, mine in zip(differences, t_test(differences[:, None], 0.0)[:, 0], strict=True):
-        kept = row[~np.isnan(row)]
-        if len(kept) >= 2 and np.ptp(kept) > 0:
-            assert mine == pytest.approx(stats.ttest_1samp(kept, 0).pvalue, rel=1e-6, abs=1e-12)
-        elif len(kept) and not kept.any():
-            assert mine == 1
-        elif len(kept) < 2:
-            assert np.isnan(mine)
-
-
 def test_identical_models_are_never_told_apart():
     counts = fold_counts(models=1)
     twins = pl.concat([counts, counts.with_columns(model=pl.lit("twin"))])
@@ -152,16 +134,6 @@ def test_error_rates_of_the_tests():
     assert np.mean(t_test(differences, 1 / 9) < 0.05) < 0.02
     # The bootstrap of ten folds is somewhat too sure; that is why the documentation wants more.
     assert 0.05 < np.mean(bootstrap_test(differences, Resampling(repeats=500)) < 0.05) < 0.12
-
-
-@pytest.mark.thorough
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-def test_holm_is_that_of_statsmodels(p_values):
-    expected = multipletests(p_values, method="holm")[1]
-    assert holm(np.array(p_values)) == pytest.approx(expected)
-    with_gap = holm(np.array([[*p_values, np.nan]]))[0]
-    assert with_gap[:-1] == pytest.approx(expected)
-    assert np.isnan(with_gap[-1])
 
 
 def test_holm_across_models():
