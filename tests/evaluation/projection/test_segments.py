@@ -25,21 +25,6 @@ def cells(*rows: tuple[str, int, int, int, int]) -> pl.DataFrame:
     return nf.compute_rates(counts)
 
 
-def test_the_parts_of_accuracy_by_hand():
-    """TPR .8, FPR .1 at eta .5 against TPR .6, FPR .2 at eta .2: accuracy is linear, so the mean of the other
-    factor multiplies each difference."""
-    rates = cells(("at", 40, 5, 10, 45), ("de", 12, 16, 8, 64))
-    row = nf.decompose_difference(rates, metric="accuracy", over="country").row(0, named=True)
-    assert row["value"] == pytest.approx(0.2 * 0.6 + 0.8 * 0.8)
-    assert row["reference_value"] == pytest.approx(0.85)
-    # d accuracy / d eta is TPR - (1-FPR): -.1 there, -.2 here
-    assert row["due_to_prevalence"] == pytest.approx(-0.3 * (-0.1 - 0.2) / 2)
-    # at the mean prevalence .35: .35·(.6-.8) + .65·(.8-.9)
-    assert row["due_to_rates"] == pytest.approx(0.35 * -0.2 + 0.65 * -0.1)
-    assert (row["reference"], row["prevalence"], row["reference_prevalence"]) == ("at", 0.2, 0.5)
-    assert (row["country"], row["beta"], row["reason"]) == ("de", None, None)
-
-
 count = st.integers(0, 60)
 segment = st.tuples(count, count, count, count).filter(lambda c: c[0] + c[2] > 0 and c[1] + c[3] > 0)
 

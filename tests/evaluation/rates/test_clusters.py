@@ -62,22 +62,6 @@ def test_effective_rows_against_brute_force(thresholds: object, buckets: int) ->
             assert row[name].item() == pytest.approx(expected)
 
 
-def test_units_that_are_scored_twice_have_wider_intervals() -> None:
-    counts = nf.count_confusion(nf.unit_buckets(units_scored(2)), thresholds=GRID)
-    pooled = nf.pool_counts(counts, over="bucket")
-    by_rows = nf.compute_rates(pooled, interval="wilson")
-    by_units = nf.compute_rates(counts, interval="wilson", units="bucket")
-    assert nf.compute_rates(counts.clear(), interval="wilson", units="bucket").schema == by_units.schema
-    same = ["model", "threshold", "tp", "fp", "fn", "tn", "tpr", "fpr", "positives"]
-    assert_frame_equal(by_rows.select(same), by_units.select(same))
-    for rate in ("tpr", "fpr"):
-        lengths = [(t[f"{rate}_upper"] - t[f"{rate}_lower"]).to_numpy() for t in (by_units, by_rows)]
-        ratio = lengths[0] / lengths[1]
-        assert 1.2 < np.median(ratio) < 1.6
-        assert (ratio > 1).all()
-        assert by_units.select(pl.col(rate).is_between(f"{rate}_lower", f"{rate}_upper").all()).item()
-
-
 def test_no_hit_has_the_design_effect_of_other_thresholds() -> None:
     """Without a false positive nothing is seen of how they come together; elsewhere it is."""
     log = nf.unit_buckets(units_scored(2))

@@ -9,9 +9,6 @@ from scipy.optimize import brentq
 from scipy.stats import beta, norm
 
 import nci_frames as nf
-from nci_frames.evaluation.arrays.buckets import strata_counts
-from nci_frames.evaluation.resampling.resampling import Resampling
-from nci_frames.evaluation.resampling.samplers import draws
 from tests.cases import first_quick
 from tests.logs import unit_log
 from tests.stratified import holds, stratified_log
@@ -19,19 +16,6 @@ from tests.stratified import holds, stratified_log
 
 def two_models(rows: int = 1500) -> pl.DataFrame:
     return unit_log({"a": 1.5, "b": 1.8}, rows, share=0.2, digits=1).drop("unit")
-
-
-def test_every_stratum_keeps_its_rows() -> None:
-    """Weights of 1 and 1,000: how many rows of each are drawn can be read from the classes and the sums."""
-    log = two_models(rows=300).filter(model="a").with_columns(weight=pl.Series([1.0, 1000.0] * 150))
-    (strata,) = strata_counts(nf.count_confusion(log, thresholds="exact"))
-    logs = [rows.sum(axis=1) for both in draws(strata, Resampling(repeats=1000)) for rows in both]
-    positives, negatives = logs
-    assert positives.std() > 1000
-    # They are worth 150,150 rows of traffic, and these vary as those of other traffic.
-    together = positives + negatives
-    assert together.mean() == pytest.approx(150_150, rel=0.001)
-    assert together.std() == pytest.approx(150_150**0.5, rel=0.1)
 
 
 def test_resampled_logs_vary_as_other_traffic() -> None:
