@@ -35,30 +35,27 @@ def test_no_key_has_a_name_that_a_table_needs(call, name):
     assert repr(name) in str(error.value)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("key", ["len", "rows_", "count", "value_"])
+@pytest.mark.parametrize(
+    "key",
+    first_quick(["decision", "scenario", "prior", "scores", "labels", "len", "rows_", "count", "value_"]),
+)
 def test_other_names_are_free(log, key):
+    """Also those that only frames of classes or of plans need."""
     pair = pl.concat([log, log.with_columns(model=pl.lit("b"), score=-pl.col("score"))])
-    counts = [nf.count_confusion(pair.rename({"day": name}), thresholds="exact") for name in ("day", key)]
+    counts = [
+        nf.count_confusion(nf.scan_predictions(pair.rename({"day": name}), segments=name), thresholds="exact")
+        for name in ("day", key)
+    ]
     for change in (
-        lambda counts: nf.find_crossovers(counts, metric="pr_auc", over="prevalence"),
-        lambda counts: nf.decision_map(nf.compute_rates(counts)),
-        lambda counts: nf.compute_areas(counts, prevalence=0.1),
+        lambda counts, _: counts,
+        lambda counts, _: nf.find_crossovers(counts, metric="pr_auc", over="prevalence"),
+        lambda counts, _: nf.decision_map(nf.compute_rates(counts)),
+        lambda counts, name: nf.rank_models(nf.compute_areas(counts, prevalence=0.1), by=[name]),
     ):
-        usual, other = map(change, counts)
+        usual, other = map(change, counts, ("day", key))
         assert other.equals(usual.rename({"day": key}))
-
-
-@pytest.mark.parametrize("name", first_quick(["decision", "scenario", "prior", "scores", "labels"]))
-def test_names_that_only_frames_of_classes_or_plans_need_are_free_for_two_classes(log, name):
-    named = log.rename({"day": name})
-    counts = nf.count_confusion(nf.scan_predictions(named, segments=name), thresholds="exact")
-    assert counts.equals(nf.count_confusion(log, thresholds="exact").rename({"day": name}))
-    projected = nf.project_rates(nf.compute_rates(counts), metrics="recall", prevalence=0.1)
-    ranked = nf.rank_models(projected, by=[name])
-    assert ranked[name].dtype == pl.Int64
-    pooled = nf.pool_counts(counts, over=name)
-    assert pooled.equals(nf.count_confusion(log.drop("day"), thresholds="exact"))
+    pooled = [nf.pool_counts(each, over=name) for each, name in zip(counts, ("day", key), strict=True)]
+    assert pooled[0].equals(pooled[1])
 
 
 @pytest.mark.parametrize(
