@@ -161,10 +161,6 @@ def test_a_command_that_is_named_can_be_pasted() -> None:
     assert said.endswith(" --threshold -1.5e-05")
 
 
-def test_no_command_is_named_that_knows_no_costs() -> None:
-    assert cheapest([1e-5, 0.5], cost=(200, 5, 8), threshold=0.5) == (None, [])
-
-
 @pytest.mark.parametrize(
     ("question", "said"),
     [
@@ -184,8 +180,11 @@ def test_where_no_plan_of_labels_is_known_the_answer_says_why(question: dict[str
     assert said in line
 
 
-@pytest.mark.parametrize("question", [{"metric": "pr_auc"}, {"metric": "recall", "threshold": 0.5}])
-def test_nothing_is_said_of_areas_and_of_what_the_log_can_tell(question: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "question",
+    [{"metric": "pr_auc"}, {"metric": "recall", "threshold": 0.5}, {"cost": (200, 5, 8), "threshold": 0.5}],
+)
+def test_nothing_is_said_of_areas_of_costs_and_of_what_the_log_can_tell(question: dict[str, Any]) -> None:
     assert cheapest([1e-5], **question) == (None, [])
 
 
