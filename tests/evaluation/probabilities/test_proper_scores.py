@@ -193,7 +193,7 @@ def test_many_groups_are_those_of_each_group_alone():
         logs.probability_log(200, seed, ["a"]).with_columns(day=pl.lit(seed)) for seed in range(300)
     )
     counts = nf.count_confusion(log, thresholds=nf.uniform_thresholds(201))
-    found = nf.proper_scores(counts, prevalence=[0.01, "observed"][0])
+    found = nf.proper_scores(counts, prevalence=0.01)
     alone = nf.proper_scores(counts.filter(day=173), prevalence=0.01)
     assert found.filter(day=173).equals(alone)
 
