@@ -125,7 +125,7 @@ def locked(lock: Path, where: Path) -> Iterator[None]:
 
 
 def check_apart(sources: Iterable[str], out: Path) -> None:
-    """Refuse a folder that would replace a source, or whose files would be read as part of a source.
+    """Refuse a folder or file that would replace a source, or would be read as part of a source.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def check_apart(sources: Iterable[str], out: Path) -> None:
             raise ParameterError(
                 "the output lies among the sources, or holds one of them",
                 found=f"source {source!r}, output {str(out)!r}",
-                hint="name another folder for the output",
+                hint="name another place for the output",
             )
         manifests = (file for found in there if found.is_dir() for file in found.rglob(MANIFEST))
         for folder in (file.parent for file in manifests):

@@ -35,5 +35,5 @@ def draw_labels(
     from nci_frames.jobs.labelling import drawn_file
 
     scan = scan_predictions(log, label=None, **columns)
-    rows = drawn_file(scan, plan, out, seed=seed, model=by_model, units=units)
+    rows = drawn_file(scan, plan, out, source=log, seed=seed, model=by_model, units=units)
     tell(f"{rows:,} rows to label: {out}")

@@ -50,7 +50,9 @@ def plan_labels(
     if options["compare"] is None:
         columns["unit"] = None  # only the rates of a pilot are used
     known = None if pilot is None else scan_predictions(pilot, **columns)
-    plan, gains = planned_files(scored, out, level=level, model=by_model, pilot=known, **options)
+    logs = [log] if pilot is None else [log, pilot]
+    asked = {"level": level, "model": by_model, "pilot": known, **options}
+    plan, gains = planned_files(scored, out, sources=logs, **asked)
     show(plan.drop("model_a", "model_b", strict=False), f"which rows to label: {out}")
     taken = ", if the scores are probabilities" if pilot is None else ""
     show(gains, f"half-widths to expect at confidence {level:g}{taken}")

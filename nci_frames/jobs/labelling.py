@@ -1,6 +1,6 @@
 """Label plans: which rows of a log to label, and the intervals to expect."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.files import file_kind
+from nci_frames.base.folders import check_apart
 from nci_frames.counting.drawing.draw_labels import draw_labels
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.files.save_table import save_table
@@ -205,10 +206,14 @@ def expected_half_widths(
 
 
 def planned_files(
-    scored: pl.LazyFrame, out: Path, *, budget: int, level: float, **options: Any
+    scored: pl.LazyFrame, out: Path, *, sources: Sequence[str], budget: int, level: float, **options: Any
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Plan which rows to label, write the plan, and return it with the expected half-widths."""
+    """Plan which rows to label, write the plan, and return it with the expected half-widths.
+
+    *sources* are the logs, which the plan must not replace.
+    """
     file_kind(out, _KINDS, what="plan")
+    check_apart(sources, out)
     asked = PlanOptions(**options)
     planner = asked.planner(scored, budget)
     plan = asked.plan(planner, budget)
@@ -217,15 +222,17 @@ def planned_files(
     return plan.table(), gains
 
 
-def drawn_file(log: pl.LazyFrame, plan: str, out: Path, *, seed: int, **options: Any) -> int:
-    """Write the rows to label by a plan in a file, and return their number.
+def drawn_file(log: pl.LazyFrame, plan: str, out: Path, *, source: str, seed: int, **options: Any) -> int:
+    """Write the rows to label by a plan in a file, and return their number; *source* is where the log is.
 
     Raises
     ------
     ParameterError
-        If the plan cannot be read, or the output file does not end in .csv or .parquet.
+        If the plan cannot be read, or the output file does not end in .csv or .parquet, or would replace the
+        log or the plan.
     """
     file_kind(out, _KINDS, what="sample")
+    check_apart([source, plan], out)
     hint = "nci-frames plan-labels writes one"
     table = read_table(plan, "the plan", where=repr(plan), hint=hint)
     try:

@@ -27,6 +27,10 @@ from nci_frames.tables.numbers import UNDEFINED, format_value
 
 #: Key that separates the two logs, and its values.
 SIDE, BEFORE, AFTER = "log", "before", "after"
+#: Reason of a model that only the log after the change has.
+_NEW = "the reference has no such operating point"
+#: Least p-value that is written as a number.
+_LEAST_P = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +114,8 @@ def change_lines(changes: Changes) -> Iterator[str]:
                 or f"{_signed(balance)} by the class balance, {_signed(rates)} by the model"
             )
             yield f"  {row['metric']} {_moved(row, 'reference_value', 'value')}: {why}"
+        if (rows["reason"] == _NEW).all():
+            continue
         for row in classes[(model,)].sort("class", descending=True).to_dicts():
             yield f"  scores of {row['class']}s {_shift(row)}"
     gone = {model for (model,) in classes} - {*changes.parts["model"]}
@@ -131,7 +137,7 @@ def change_table(changes: Changes) -> pl.DataFrame:
 def _of_logs(reason: str | None) -> str | None:
     """Rephrase a reason on the values of a key for two logs."""
     names = {
-        "the reference has no such operating point": f"the model is only in the log {AFTER} the change",
+        _NEW: f"the model is only in the log {AFTER} the change",
         "in the segment": f"{AFTER} the change", "in the reference": f"{BEFORE} the change",
         f"fewer than two values of {SIDE!r} have": "one of the logs has fewer than",
     }  # fmt: skip
@@ -144,8 +150,13 @@ def _shift(row: Mapping[str, Any]) -> str:
     if row["p_value"] is None:
         return f"cannot be compared: {_of_logs(row['reason'])}"
     rate = "recall" if row["class"] == "positive" else "FPR"
-    far = f"{rate} differs by {format_value(row['effect'])} at most, p = {row['adjusted']:.2g}"
+    far = f"{rate} differs by {format_value(row['effect'])} at most, {_p_value(row['adjusted'])}"
     return f"{'changed' if row['distinguishable'] else 'show no change'} ({far})"
+
+
+def _p_value(value: float) -> str:
+    # A smaller number may have become 0.
+    return f"p = {value:.2g}" if value >= _LEAST_P else f"p < {_LEAST_P:g}"
 
 
 def _moved(row: Mapping[str, Any], before: str, after: str) -> str:

@@ -78,3 +78,28 @@ def test_a_pilot_of_rows_needs_no_units(logs):
 def test_plan_compares():
     told = ended(0, "plan", "--compare", "recall", "--tpr", "0.8,0.7", "--correlation", "0.5").output
     assert re.search(r"paired\W+153\W", told)
+
+
+def test_no_output_replaces_a_log_or_the_plan(logs):
+    asked = ("--budget", "50", "--metric", "recall", "--threshold", "2.5", "--pilot", "labelled.parquet")
+    ended(0, "plan-labels", "traffic.parquet", *asked)
+    draw = ("draw-labels", "traffic.parquet", "labels-plan.csv")
+    before = {
+        name: Path(name).read_bytes() for name in ("traffic.parquet", "labelled.parquet", "labels-plan.csv")
+    }
+    for command, out in (
+        (("plan-labels", "traffic.parquet", *asked), "traffic.parquet"),
+        (("plan-labels", "*.parquet", *asked), "plan.parquet"),
+        (("plan-labels", "traffic.parquet", *asked), "labelled.parquet"),
+        (draw, "./traffic.parquet"),
+        (draw, "labels-plan.csv"),
+    ):
+        assert "the output lies among the sources" in ended(2, *command, "--out", out).output
+    assert {name: Path(name).read_bytes() for name in before} == before
+
+
+def test_units_that_are_not_named_are_asked_for(logs):
+    asked = ("--budget", "50", "--metric", "recall", "--threshold", "2.5", "--pilot", "labelled.parquet")
+    told = ended(3, "plan-labels", "traffic.parquet", *asked, "--units").output
+    assert "no column of units was named" in told
+    assert "name the column with --unit unit" in told

@@ -62,7 +62,16 @@ def test_a_model_of_one_log_alone_is_said_to_be_so(tmp_path):
     pl.read_parquet(paths[1]).with_columns(model=pl.lit("new")).write_parquet(paths[1])
     said = [line for found in changed(*paths) for line in change_lines(found)]
     assert said[1].endswith(": the model is only in the log after the change")
-    assert said[-1] == "forest: only in the log before the change"
+    assert said[2:] == ["forest: only in the log before the change"]
+
+
+def test_no_p_value_is_said_to_be_zero(tmp_path):
+    paths = [written(tmp_path / f"{name}.parquet", prevalence=0.2, hits=0.8, rows=20_000) for name in "ab"]
+    moved = pl.read_parquet(paths[1]).with_columns(score=pl.col("score") / 10)
+    moved.write_parquet(paths[1])
+    said = [line for found in changed(*paths) for line in change_lines(found)]
+    assert sum("p < 1e-300" in line for line in said) == 2
+    assert not any("p = 0)" in line for line in said)
 
 
 @pytest.mark.long

@@ -174,6 +174,10 @@ class Scan:
         """Raise SchemaError unless the scan has a unit."""
         if not self.has_units:
             columns = [name for name in self.whole().collect_schema() if not name.startswith("__")]
+            if "unit" in columns:
+                # The log has it, but it was not named.
+                hint = f"name the column with {Option('unit', 'unit')}"
+                raise SchemaError("no column of units was named", where=self.source.where, hint=hint)
             raise SchemaError.missing_column("unit", "unit", self.source.where, columns)
 
     def need_all_rows(self, rows_by_code: Mapping[int, int]) -> None:
