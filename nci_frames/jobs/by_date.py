@@ -42,7 +42,7 @@ def by_date(job: Job, counts: Reported, unusual: pl.DataFrame) -> pl.DataFrame:
     tables = []
     for window in counts.windows[-_SHOWN:]:
         rates = compute_rates(counts.by([], window), interval=None if together else "wilson")
-        points = select_operating_points(rates, threshold=job.report.decided_at)
+        points = select_operating_points(rates, threshold=job.report.table_threshold)
         tables.append(points.with_columns(window_start=pl.lit(window[0], BY_DATE["window_start"])))
     found = pl.concat([pl.DataFrame(schema=BY_DATE), *tables], how="diagonal_relaxed")
     kinds = {_LATE: pl.col("arrival") == "late", _CORRECTED: pl.col("arrival") == "recounted"}

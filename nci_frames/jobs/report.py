@@ -86,7 +86,7 @@ def run_report(
     if thresholds is None:
         etas = [*options.prevalences, options.at or 0] if field is None else field["prevalence"]
         compared = [eta for eta in etas if eta > 0]
-        thresholds = auto_thresholds(prevalence=compared, also=[options.decided_at])
+        thresholds = auto_thresholds(prevalence=compared, also=[options.table_threshold])
     with publishing(out) as folder:
         predictions = scan_predictions(source, segments=segments, **columns)
         tally, units, by_unit, by_segment = count_for_comparison(predictions, thresholds, segments)
@@ -169,7 +169,7 @@ def make_report(
             prevalence=[*options.prevalences, *scenarios.values()] if field is None else field,
             question=options.question(),
             beta=options.beta,
-            threshold=options.decided_at,
+            threshold=options.table_threshold,
             segments=segments,
             fold=fold,
             repeat=repeat,

@@ -241,7 +241,7 @@ class Run:
         """Return the operating points of the newest window."""
         scope: Scope = "last" if self.counts.last_window else "all"
         rates = compute_rates(self.counts.by(self.job.segments.keys, scope))
-        return select_operating_points(rates, threshold=self.job.report.decided_at)
+        return select_operating_points(rates, threshold=self.job.report.table_threshold)
 
     def manifest(self) -> dict[str, Any]:
         """Return the content of the manifest, except the hashes of the files."""

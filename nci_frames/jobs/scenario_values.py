@@ -93,7 +93,7 @@ def _unknown(name: str, scenario: SegmentScenario, counts: pl.DataFrame) -> pl.D
 def _values(job: Job, name: str, counts: pl.DataFrame, eta: float | pl.DataFrame) -> pl.DataFrame:
     keys = [] if isinstance(eta, float) else eta.columns[:1]
     drawn, rates = drawn_rates(counts, keys, REPEAT if job.columns.repeat else None)
-    points = select_operating_points(rates, threshold=job.report.decided_at)
+    points = select_operating_points(rates, threshold=job.report.table_threshold)
     bounded, beta = drawn.bounded(points, level=0.95), main_beta(job.report.beta)
     values = project_rates(bounded, metrics=SCENARIO_METRICS, prevalence=eta, beta=beta, band=True)
     if not drawn.enough:

@@ -108,7 +108,7 @@ def _tables_by(
     known = with_small_pooled(one_repeat(rows), small)
     seen = counts_as_scores(with_small_pooled(scores_as_counts(traffic.by(keys, "all")), small))
     found = estimate_prevalence(known, seen, method=asked.method, level=asked.level)
-    points = select_operating_points(compute_rates(known), threshold=job.report.decided_at)
+    points = select_operating_points(compute_rates(known), threshold=job.report.table_threshold)
     rates = with_bounds(points, interval="wilson", level=0.95)
     # Segments that the labelled logs lack have no rates; the other table has the reason.
     shared = found.join(rates, on=list(keys), how="semi", nulls_equal=True) if keys else found

@@ -112,7 +112,7 @@ class ReportOptions:
         return () if isinstance(self.prevalence, Path) else self.prevalence
 
     @property
-    def decided_at(self) -> float:
+    def table_threshold(self) -> float:
         """Decision threshold of the tables."""
         return 0.5 if self.threshold is None else self.threshold
 

@@ -15,7 +15,7 @@ from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.first_questions import first_questions
 from nci_frames.questions.how_sure import read_resampled
 from nci_frames.questions.order import any_of, leads_in_words, some_models
-from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, said, shown_models
+from nci_frames.questions.report_question import Chart, ReportQuestion, note, of_shown, picture, shown_models
 from nci_frames.schemas import beside
 from nci_frames.tables.numbers import format_value, sentence
 
@@ -188,7 +188,7 @@ QUESTIONS = (
         rule="share",
         recomputed="along",
     ),
-    said("assumption", "What do intervals and values at other mixes rest on?", assumption_lines),
+    note("assumption", "What do intervals and values at other mixes rest on?", assumption_lines),
     picture(
         "winners",
         _by("Best model by {} over the share of each class"),

@@ -11,7 +11,7 @@ from nci_frames.charts.best_model import chart_probability_best
 from nci_frames.charts.intervals import chart_precision_uncertainty
 from nci_frames.evaluation.projection.bands import precision_band
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report_question import Chart, of_shown, picture, said, shown_models
+from nci_frames.questions.report_question import Chart, note, of_shown, picture, shown_models
 from nci_frames.tables.numbers import f_beta_name, format_threshold
 
 
@@ -131,7 +131,7 @@ QUESTIONS = (
         chart_probability_best,
         rule="prevalence",
     ),
-    said(
+    note(
         "independence",
         "What do intervals and tests resample?",
         lambda comparison: [read_independence(comparison)],
@@ -151,7 +151,7 @@ QUESTIONS = (
         _bands,
         _draw_bands,
     ),
-    said(
+    note(
         "assumption",
         "Do values at other prevalences hold?",
         lambda comparison: [

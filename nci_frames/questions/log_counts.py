@@ -97,7 +97,7 @@ class LogCounts:
         """Return the rates of some rows of ``summed_counts``, averaged over repeats."""
         # Strata have rates already.
         rates = RATES.finish(summed) if of_strata(summed) else compute_rates(summed)
-        return self.drawn.weighed(rates) if self.whole else rates
+        return self.drawn.with_worth(rates) if self.whole else rates
 
     def segment_rates(self, threshold: float | Mapping[str, float]) -> pl.DataFrame:
         """Return the rates by segments at a threshold, next to it, and at the lowest."""

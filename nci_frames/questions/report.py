@@ -24,7 +24,7 @@ from nci_frames.questions.report_question import SECTIONS, AnyComparison, Chart,
 TITLE = "How the models compare as the class balance changes"
 CLASS_TITLE = "How the models compare as the mix of the classes changes"
 
-_ROOMS = (
+_MODULES = (
     which_model,
     counted,
     how_sure,
@@ -52,7 +52,7 @@ def report_questions() -> tuple[ReportQuestion, ...]:
     >>> nf.report_questions()[0].name
     'answer'
     """
-    return tuple(question for room in _ROOMS for question in room.QUESTIONS)
+    return tuple(question for module in _MODULES for question in module.QUESTIONS)
 
 
 def class_report_questions() -> tuple[ReportQuestion, ...]:

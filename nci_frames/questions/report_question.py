@@ -50,7 +50,10 @@ class ReportQuestion:
         Function of the comparison and several prevalences that returns the sentences at each of them. The
         page shows those at the position of its slider.
     live
-        How the controls of the page change the chart; for the questions of the library.
+        What of the question the controls of the page change; for the questions of the library. "rule" names
+        the axis (x) on which a line marks a control, "points" the axes (x y) of a point. "recomputed" names
+        the function of ``live_charts.js`` that moves the values, "chosen" the table that chooses the rows.
+        "looked" is the answer, which is looked up.
 
     *say* and *draw* may take the comparison as a second argument.
 
@@ -143,7 +146,7 @@ def picture(
     )  # fmt: skip
 
 
-def said(name: str, title: str, say: Callable[[Any], list[str]]) -> ReportQuestion:
+def note(name: str, title: str, say: Callable[[Any], list[str]]) -> ReportQuestion:
     """Return a question of the section "answer" that is answered by sentences without a table."""
     return ReportQuestion(
         name=name, title=title, section="answer", table=lambda _: pl.DataFrame(),

@@ -105,7 +105,7 @@ class Drawn:
             self._groups[gone] = bucket_counts(self.without(keys), self.units)
         return self._groups[gone]
 
-    def weighed(self, rates: pl.DataFrame) -> pl.DataFrame:
+    def with_worth(self, rates: pl.DataFrame) -> pl.DataFrame:
         """Add the effective number of rows to rates, by segments or pooled."""
         keys = RATES.keys(rates.columns)
         worth = self.worth(keys)

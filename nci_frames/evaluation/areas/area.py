@@ -58,7 +58,7 @@ class Area(Metric):
     #: Whether the area depends on the scores themselves, not only on their order. Then the steps of curves
     #: keep their ``score``, and the bins of resampled logs are not merged.
     of_scores: bool = False
-    #: The rule for the lowest supported prevalence; None if every prevalence is supported.
+    #: The rule for the lowest supported prevalence; None if every defined value is supported.
     support: SupportRule | None = None
     #: Returns upper bounds of each group at each prevalence from the highest curve of a band; None if no band
     #: of the ROC curve bounds the area. Lower bounds are the certified ones of the lowest curve.

@@ -234,10 +234,10 @@ def with_curve_support(
     )
 
 
-def with_curve_flags(areas: pl.DataFrame, depends: pl.Expr) -> pl.DataFrame:
-    """Replace the columns for flags by the flags; *depends* tells which areas depend on the prevalence."""
+def with_curve_flags(areas: pl.DataFrame, ruled: pl.Expr) -> pl.DataFrame:
+    """Replace the columns for flags by the flags; *ruled* tells which areas have a ``SupportRule``."""
     lowest, negatives, why = (pl.col(name) for name in _SUPPORT)
     at_prevalence = flags(lowest, log_cost(lowest, negatives), why, pl.col("prevalence"))
     defined = defined_flags(pl.col("value"))
-    columns = {name: pl.when(depends).then(at_prevalence[name]).otherwise(defined[name]) for name in defined}
+    columns = {name: pl.when(ruled).then(at_prevalence[name]).otherwise(defined[name]) for name in defined}
     return areas.with_columns(**columns).drop(_SUPPORT)

@@ -118,7 +118,7 @@ def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
 
 
 def _threshold(job: Job, gate: Gate) -> float:
-    return job.report.decided_at if gate.threshold is None else gate.threshold
+    return job.report.table_threshold if gate.threshold is None else gate.threshold
 
 
 def _before(job: Job, gate: Gate, reference: Reference | None) -> dict[Place, dict[str, Any]]:

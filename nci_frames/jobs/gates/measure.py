@@ -48,7 +48,7 @@ def drawn_rates(counts: pl.DataFrame, keys: Sequence[str], repeat: str | None) -
     """Return the resampling units, and the rates by *keys* with their effective numbers of rows."""
     drawn = Drawn(counts, keys, repeat)
     over = [key for key in (repeat, drawn.units) if key is not None]
-    return drawn, drawn.weighed(compute_rates(pooled_counts(counts, over=over) if over else counts))
+    return drawn, drawn.with_worth(compute_rates(pooled_counts(counts, over=over) if over else counts))
 
 
 def measure(

@@ -256,6 +256,6 @@ class Job(Model):
         thresholds = self.thresholds
         if thresholds != "exact":
             own = [gate.threshold for gate in self.gates if gate.threshold is not None]
-            thresholds = sorted({*thresholds, self.report.decided_at, *own})
+            thresholds = sorted({*thresholds, self.report.table_threshold, *own})
         columns = self.columns.model_dump() | {"segments": self.segments.keys, "buckets": self.buckets}
         return CountingSettings.of(thresholds=thresholds, **columns)
