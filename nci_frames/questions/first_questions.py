@@ -54,7 +54,7 @@ def first_questions(
         section="answer",
         table=lambda comparison: comparison.answer,
         say=lambda _, comparison: say(comparison),
-        live={"looked": "up"},
+        live={"answer": "looked up"},
     )
     values = picture(
         "intervals",

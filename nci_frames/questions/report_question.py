@@ -50,10 +50,9 @@ class ReportQuestion:
         Function of the comparison and several prevalences that returns the sentences at each of them. The
         page shows those at the position of its slider.
     live
-        What of the question the controls of the page change; for the questions of the library. "rule" names
-        the axis (x) on which a line marks a control, "points" the axes (x y) of a point. "recomputed" names
-        the function of ``live_charts.js`` that moves the values, "chosen" the table that chooses the rows.
-        "looked" is the answer, which is looked up.
+        How the controls of the page change the question; for those of the library. "rule" names the x field
+        of a line that marks the control, "points" the x and y fields of points. "recomputed" names what
+        ``live_charts.js`` computes anew, "chosen" the table that chooses the rows; "answer" marks the answer.
 
     *say* and *draw* may take the comparison as a second argument.
 

@@ -129,7 +129,7 @@ def render_text(comparison: AnyComparison, /, **more: Any) -> str:
 
 def _above(question: ReportQuestion) -> bool:
     """Return whether a question is part of the answer: the answer itself, and its segments."""
-    return bool(question.live.get("looked")) or question.section == "segments"
+    return "answer" in question.live or question.section == "segments"
 
 
 def _print_ranked(comparison: Comparison, console: Console) -> None:
