@@ -13,7 +13,7 @@ exit code meaning
 4         the output cannot be written
 5         conflict with another run
 10        a gate failed
-11        a gate is undecided, where that fails
+11        a gate is undecided and counts as failed
 130       interrupted
 ========= ============================================================
 

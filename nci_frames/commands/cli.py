@@ -46,7 +46,7 @@ class _Listed(Commands):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
     epilog="Exit codes: 0 done, 1 a bug, 2 a wrong argument or setting, 3 bad data (unreadable source, wrong "
     "columns, invalid rows), 4 the output cannot be written, 5 conflict with another run, 10 a gate failed, "
-    "11 a gate is undecided, where that fails, 130 interrupted.",
+    "11 a gate is undecided and counts as failed, 130 interrupted.",
 )
 @click.version_option(package_name="nci_frames", prog_name="nci-frames")
 def main() -> None:

@@ -22,8 +22,8 @@ def estimate(
 ) -> None:
     """Estimate the prevalence of TRAFFIC, a log without labels, from its scores.
 
-    REFERENCE is a log with labels. If the scores of TRAFFIC are not a mixture of the scores of its two
-    classes, a reason is shown instead of a number.
+    REFERENCE is a log with labels. If no mixture of the scores of its two classes has the scores of TRAFFIC,
+    a reason is shown instead of a number.
 
     \b
     Example:

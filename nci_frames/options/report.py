@@ -19,7 +19,7 @@ class ReportOptions:
         float | None,
         Setting(
             INSIDE,
-            "Prevalence of the field, at which to choose a model.  [default: that of the log]",
+            "Prevalence where the model will be used, for which to choose it.  [default: that of the log]",
         ),
     ] = None
     metric: Annotated[
@@ -36,28 +36,28 @@ class ReportOptions:
     ] = None
     alerts: Annotated[
         float | None,
-        Setting(number(">= 0", least=0), "Maximum number of alerts in the volume."),
+        Setting(number(">= 0", least=0), "Maximum number of alerts among the rows of the volume."),
     ] = None
     volume: Annotated[
         float | None,
         Setting(
             number("a finite number > 0", least=0, open_ends=True),
-            "Number of rows in the field, e.g. 2M per day; alerts and costs are stated for these rows.",
+            "Number of rows that the model will score, e.g. 2M a day; alerts and costs are for so many.",
         ),
     ] = None
     confidence: Annotated[
         float | None,
         Setting(
             number("between 0.5 and 1, both excluded", least=0.5, most=1, open_ends=True),
-            "Confidence that the limit of alerts also holds on other rows.  [default: it holds on this log]",
+            "Confidence that other rows also keep the limit of alerts.  [default: only this log keeps it]",
         ),
     ] = None
     threshold: Annotated[
         float | None,
         Setting(
             number("a number"),
-            "A row is predicted positive if its score is >= this threshold. If given without alerts, models "
-            "are compared at it, otherwise each at its own best threshold.  [default: 0.5, in tables]",
+            "Compare models at this threshold (positive: score >= threshold), not each at its own best one. "
+            "With alerts, which set the thresholds, it is only that of tables.  [default: 0.5, in tables]",
             short="t",
         ),
     ] = None
