@@ -6,7 +6,7 @@ import numbers
 import os
 import re
 import shlex
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 _SHOWN = 5
@@ -21,8 +21,26 @@ SHOWN_FILES = 50
 def listed(items: Iterable[str], shown: int = _SHOWN) -> str:
     """Join the first few items, followed by the number of the others."""
     items = list(items)
-    more = f" and {len(items) - shown} more" if len(items) > shown else ""
+    more = f" and {len(items) - shown:,} more" if len(items) > shown else ""
     return ", ".join(items[:shown]) + more
+
+
+def either(words: Sequence[str]) -> str:
+    """Join alternatives.
+
+    >>> either(["a", "b", "c"])
+    'a, b or c'
+    """
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def named_values(values: Mapping[str, object]) -> str:
+    """Join names and values, such as those of a row.
+
+    >>> named_values({"model": "a", "threshold": 0.5})
+    "model 'a', threshold 0.5"
+    """
+    return ", ".join(f"{name} {value!r}" for name, value in values.items())
 
 
 def quantity(count: float, noun: str) -> str:

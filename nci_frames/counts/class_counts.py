@@ -9,7 +9,7 @@ import polars as pl
 
 from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError, SchemaError
-from nci_frames.base.messages import Option, listed
+from nci_frames.base.messages import Option, listed, named_values
 from nci_frames.base.typing import Flags, Floats
 from nci_frames.counts.pooling import pool_counts, together
 from nci_frames.counts.sums import check_sums
@@ -263,7 +263,7 @@ def counts_at_mix(by_class: pl.DataFrame | pl.LazyFrame, /, *, priors: Priors) -
     known = known.join(sizes, on=group, how="left", nulls_equal=True).with_columns(rows.fill_null(0))
     known = known.with_columns(share.fill_nan(rows / total)).sort(group)
     for first in known.filter(share > 0, rows == 0).partition_by(keys, maintain_order=True)[:1]:
-        where = ", ".join(f"{key} {first[key][0]!r}" for key in keys)
+        where = named_values(first.select(keys).row(0, named=True))
         found = repr(first[TRUE_CLASS].to_list())
         raise ParameterError("a class with a share has no rows", where=where, found=found)
     weight = pl.when(rows > 0).then(share * total / rows).otherwise(0.0).alias(WEIGHT)

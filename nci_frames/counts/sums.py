@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from nci_frames.base.errors import SchemaError
+from nci_frames.base.messages import named_values
 from nci_frames.schemas import MOST_ROWS, MOST_WEIGHT
 
 
@@ -37,7 +38,7 @@ def check_sums(frame: pl.DataFrame, columns: Sequence[str], by: Sequence[str]) -
                 most, hint = "2^53, the most rows that a count can hold", "check where these counts come from"
             raise SchemaError(
                 f"the sum of column {column!r} is more than {most}",
-                where=", ".join(f"{name} {value!r}" for name, value in worst.items() if name != column),
+                where=named_values({name: worst[name] for name in by}),
                 found=f"{worst[column]:,}",
                 hint=hint,
             )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nci_frames.base.messages import quantity
+from nci_frames.base.messages import listed, quantity
 from nci_frames.evaluation.labelling.cheapest import labels_in_words, labels_that_tell
 from nci_frames.evaluation.metrics import called_metric, title_of
 from nci_frames.questions import order
@@ -215,9 +215,9 @@ def _compared(others: Sequence[_Row], *, all_others: bool) -> str:
     if all_others and len(untold) == len(others):
         return "whether it is significantly better than others, this log cannot tell"
     if untold:
-        return f"{order.UNTOLD}: {order.some_models(untold, order.SOME)}"
+        return f"{order.UNTOLD}: {listed(untold, order.SOME)}"
     if not all_others:
-        return f"significantly worse than the best: {order.some_models(_names(others), order.SOME)}"
+        return f"significantly worse than the best: {listed(_names(others), order.SOME)}"
     return f"significantly better than {order.all_of(len(others))}"
 
 

@@ -7,14 +7,14 @@ from typing import Any
 import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS
-from nci_frames.base.messages import quantity
+from nci_frames.base.messages import listed, quantity
 from nci_frames.charts import classes
 from nci_frames.evaluation.metrics.classes import class_metric
 from nci_frames.questions.answer_lines import best_of, bounds_in_words, choice_in_words, percent, rivals
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.first_questions import first_questions
 from nci_frames.questions.how_sure import read_resampled
-from nci_frames.questions.order import any_of, leads_in_words, some_models
+from nci_frames.questions.order import any_of, leads_in_words
 from nci_frames.questions.report_question import Chart, ReportQuestion, note, of_shown, picture, shown_models
 from nci_frames.schemas import beside
 from nci_frames.tables.numbers import format_value, sentence
@@ -35,7 +35,7 @@ def mix_in_words(comparison: ClassComparison) -> str:
     """Return a phrase for the mix of the question, with its largest shares."""
     name, each = comparison.scenario, sorted(comparison.shares.items(), key=lambda pair: -pair[1])
     called = _MIXES.get(name, f"the mix {name!r}")
-    shares = some_models([f"{of_class}: {percent(share)}" for of_class, share in each])
+    shares = listed([f"{of_class}: {percent(share)}" for of_class, share in each], 3)
     return called if name == "uniform" else f"{called} ({shares})"
 
 

@@ -6,7 +6,7 @@ from itertools import combinations, pairwise
 
 import polars as pl
 
-from nci_frames.base.messages import quantity
+from nci_frames.base.messages import either, listed, quantity
 from nci_frames.tables.numbers import format_grid
 
 #: Largest number of changes of order behind the leader that are named.
@@ -244,20 +244,8 @@ def any_of(models: Sequence[str], /) -> str:
     >>> any_of("ab"), any_of("abcdef")
     ('a or b', 'a, b, c, d or 2 more')
     """
-    shown = list(models[:SOME])
-    if len(models) > SOME:
-        shown.append(f"{len(models) - SOME:,} more")
-    return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
-
-
-def some_models(models: Sequence[str], /, most: int = 3) -> str:
-    """Return the names of the first models, and how many more there are.
-
-    >>> some_models(["a", "b", "c", "d", "e"])
-    'a, b, c and 2 more'
-    """
-    shown = ", ".join(models[:most])
-    return shown if len(models) <= most else f"{shown} and {len(models) - most:,} more"
+    more = [f"{len(models) - SOME:,} more"] if len(models) > SOME else []
+    return either([*models[:SOME], *more])
 
 
 def all_of(others: int) -> str:
@@ -301,9 +289,9 @@ def known_order(
     >>> known_order(["a"])
     'the best in this log is a'
     """
-    names, are, them = some_models(best, SOME), *(("is", "it") if len(best) == 1 else ("are", "them"))
+    names, are, them = listed(best, SOME), *(("is", "it") if len(best) == 1 else ("are", "them"))
     named = {f"not distinguishable from {them}": equal, UNTOLD: untold}
-    doubts = [f"{why}: {some_models(models, SOME)}" for why, models in named.items() if models]
+    doubts = [f"{why}: {listed(models, SOME)}" for why, models in named.items() if models]
     if worse:
         others = len(worse) + len(equal) + len(untold)
         whom = f"{len(worse):,} of {others:,} others" if doubts else all_of(others)

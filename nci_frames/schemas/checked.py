@@ -22,7 +22,7 @@ from nci_frames.base.arguments import check_level, check_seed
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.forks import refuse_after_fork
-from nci_frames.base.messages import Option, nearest_name, shown
+from nci_frames.base.messages import Option, either, nearest_name, shown
 from nci_frames.schemas import FRAMES
 from nci_frames.schemas.frame import within
 
@@ -254,8 +254,7 @@ def _words(kind: Any, *, several: bool = False) -> str:
     >>> _words(float | Literal["observed"] | Sequence[float] | None)
     "a number, 'observed', a list of numbers or None"
     """
-    words = list(dict.fromkeys(_word(one, several) for one in _alternatives(kind)))
-    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    return either(list(dict.fromkeys(_word(one, several) for one in _alternatives(kind))))
 
 
 def _word(kind: Any, several: bool) -> str:

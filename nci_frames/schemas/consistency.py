@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import NciFramesError, ParameterError, SchemaError
-from nci_frames.base.messages import a_frame, quantity
+from nci_frames.base.messages import a_frame, named_values, quantity
 from nci_frames.base.typing import Flags
 from nci_frames.schemas.keys import CELLS
 from nci_frames.schemas.runs import group_starts, is_sorted
@@ -138,26 +138,32 @@ def need_each_once(
     twice = frame.filter(frame.select(place).is_duplicated())
     if len(twice):
         row = twice.row(0, named=True)
-        named = ", ".join(f"{name} {row[name]!r}" for name in place if row[name] is not None)
-        raise error(what, where=named, hint=hint)
+        known = {name: row[name] for name in place if row[name] is not None}
+        raise error(what, where=named_values(known), hint=hint)
+
+
+def need_in_bounds(frame: pl.DataFrame, value: str, what: str, keys: Sequence[str] = ()) -> None:
+    """Raise SchemaError if a value of a frame lies outside its bounds; *keys* name its row."""
+    outside = frame.filter((pl.col(value) < pl.col("lower")) | (pl.col(value) > pl.col("upper")))
+    if len(outside):
+        row = outside.select(*keys, value, "lower", "upper").row(0, named=True)
+        raise SchemaError(f"{what} lies outside its bounds", found=named_values(row))
 
 
 def place_of(frame: pl.DataFrame, row: int, keys: Sequence[str]) -> str:
     """Describe a row by its model, keys and threshold; columns that the frame lacks are left out."""
     values = frame.row(row, named=True)
-    named = dict.fromkeys(name for name in ("model", *keys, "threshold") if name in values)
-    return ", ".join(f"{name} {values[name]!r}" for name in named)
+    return named_values({name: values[name] for name in ("model", *keys, "threshold") if name in values})
 
 
 def _refusal(frame: pl.DataFrame, row: int, what: str, keys: Sequence[str], *, beside: bool) -> SchemaError:
     """Return the error for a row that is wrong by itself, or *beside* (compared with) the previous row."""
     values = frame.row(row, named=True)
-    columns = [column for column in (*CELLS, "tpr", "fpr") if column in values]
-    found = ", ".join(f"{column} {values[column]!r}" for column in columns)
+    found = named_values({name: values[name] for name in (*CELLS, "tpr", "fpr") if name in values})
     hint = "compute_rates(counts) recomputes the rates"
     if beside:
         earlier = frame.row(row - 1, named=True)
-        found += "; before it " + ", ".join(f"{cell} {earlier[cell]!r}" for cell in ("threshold", *CELLS))
+        found += "; before it " + named_values({name: earlier[name] for name in ("threshold", *CELLS)})
         more = ", with another name than 'prevalence', which is no key" if "prevalence" in values else ""
         hint = f"{_MERGE}{more}"
     return SchemaError(what, where=place_of(frame, row, keys), found=found, hint=hint)

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import named_values
 from nci_frames.base.typing import Floats, Frame, Rows
 from nci_frames.counts.resolution import in_precision_of, runs_with_every_score
 from nci_frames.schemas import CELLS, COUNTS, RATES, collect, in_runs
@@ -42,7 +43,7 @@ class Histogram:
     @property
     def where(self) -> str:
         """The group's name for messages."""
-        return ", ".join(f"{key} {value!r}" for key, value in self.group.row(0, named=True).items())
+        return named_values(self.group.row(0, named=True))
 
     @property
     def sizes(self) -> tuple[int, int]:

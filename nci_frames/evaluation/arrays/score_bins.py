@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import named_values
 from nci_frames.base.typing import Flags, Floats
 from nci_frames.evaluation.arrays.roc_steps import Curves
 
@@ -52,8 +53,7 @@ class ScoreBins:
             group = curves.groups.row(int(np.searchsorted(curves.start, wrong[0], "right")) - 1, named=True)
             side = "below 0" if below[wrong[0]] else f"of {low[wrong[0]]:g} or more"
             msg = "the scores are not probabilities: some lie outside [0, 1]"
-            where = ", ".join(f"{key} {value!r}" for key, value in group.items())
-            raise ParameterError(msg, where=where, found=f"scores {side}", hint=_HINT)
+            raise ParameterError(msg, where=named_values(group), found=f"scores {side}", hint=_HINT)
         return cls(positives, negatives, *edges_of(low, high, curves.tied))
 
     @property

@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import beta_value, share_values
-from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Call, Option, listed
 from nci_frames.base.typing import Flags, Floats
 from nci_frames.counts.class_counts import by_scenario, read_priors, scenarios_of
 from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, class_logs, collected, rates_of
 from nci_frames.evaluation.metrics.classes import ClassMetric, Mix
-from nci_frames.schemas import CLASS_PRIORS, checked, collect
+from nci_frames.schemas import CLASS_PRIORS, checked, collect, need_in_bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +119,7 @@ def _errors(priors: Any, names: list[Any]) -> Floats | None:
     frame = collect(priors, CLASS_PRIORS)
     if not {"lower", "upper"} <= {*frame.columns}:
         return None
-    outside = frame.filter((pl.col("prior") < pl.col("lower")) | (pl.col("prior") > pl.col("upper")))
-    if len(outside):
-        told = ", ".join(f"{name} {outside[name][0]!r}" for name in ("class", "prior", "lower", "upper"))
-        raise SchemaError("an estimated share lies outside its bounds", found=told)
+    need_in_bounds(frame, "prior", "an estimated share", ["class"])
     sides = (pl.col("prior") - pl.col("lower"), pl.col("upper") - pl.col("prior"))
     far = [by_scenario(frame.with_columns(prior=side.fill_null(0.0))).values() for side in sides]
     errors = [[[shares.get(name, 0.0) for name in names] for shares in side] for side in far]

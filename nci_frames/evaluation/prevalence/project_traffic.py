@@ -12,7 +12,7 @@ from nci_frames.evaluation.prevalence.mixtures import check_key_types
 from nci_frames.evaluation.projection.grids import labelled_metrics, require_bounds
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.significance.propagation import changes_of
-from nci_frames.schemas import PREVALENCES, PROJECTION, RATES, beside, checked, collect
+from nci_frames.schemas import PREVALENCES, PROJECTION, RATES, beside, checked, collect, need_in_bounds
 
 _NO_ESTIMATE = "the prevalence of the traffic was not estimated"
 
@@ -127,12 +127,7 @@ def _identity(points: pl.DataFrame) -> list[str]:
 def _in_traffic(frame: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame:
     """Return the operating points for each traffic with matching keys, with its prevalence."""
     keys = PREVALENCES.keys(estimates.columns)
-    outside = estimates.filter(
-        (pl.col("lower") > pl.col("prevalence")) | (pl.col("prevalence") > pl.col("upper"))
-    )
-    if len(outside):
-        bounds = ", ".join(f"{name} {outside[name][0]!r}" for name in ("prevalence", "lower", "upper"))
-        raise SchemaError("an estimated prevalence lies outside its bounds", found=bounds)
+    need_in_bounds(estimates, "prevalence", "an estimated prevalence")
     best = pooled_estimates(estimates, keys).select(
         *keys,
         "prevalence",
