@@ -47,7 +47,14 @@ def check_budget(alerts: float, volume: float) -> None:
 
 def check_level(level: float) -> None:
     """Raise ParameterError unless *level* is a confidence level."""
-    check_allowed(0 < level < 1, "level", level, "between 0 and 1, both excluded")
+    value_inside("level", level)
+
+
+def value_inside(name: str, value: float | None) -> float:
+    """Return a number strictly between 0 and 1."""
+    if value is None or not 0 < value < 1:
+        raise ParameterError.out_of_range(name, value, "between 0 and 1, both excluded")
+    return float(value)
 
 
 def check_whole(name: str, value: object, least: int, most: float = math.inf) -> None:

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import check_allowed, check_repeats
+from nci_frames.base.arguments import check_repeats, value_inside
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.base.typing import Floats, Rows
@@ -85,8 +85,7 @@ def subsample_study(
     ... ).row(0)
     (0.86, 0.75, 0.94)
     """
-    prevalence = float(prevalence)
-    check_allowed(0 < prevalence < 1, "prevalence", prevalence, "between 0 and 1, both excluded")
+    prevalence = value_inside("prevalence", prevalence)
     check_repeats(repeats, 1)
     frame = whole_counts(counts)
     # The rows of a group descend by threshold, as its histogram does.

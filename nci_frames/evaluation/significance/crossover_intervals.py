@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import beta_value, check_allowed, prevalence_values
+from nci_frames.base.arguments import beta_value, check_allowed, value_inside
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Frame, Over
 from nci_frames.evaluation.arrays.histograms import whole_counts
@@ -154,10 +154,7 @@ def _fixed(over: Over, prevalence: float | None, beta: float) -> float:
         value = beta_value(beta)
         check_allowed(0 < value < np.inf, "beta", beta, "a finite number > 0")
         return value
-    values = prevalence_values(np.nan if prevalence is None else float(prevalence))
-    if values is None or not 0 < values[0] < 1:
-        raise ParameterError.out_of_range("prevalence", prevalence, "between 0 and 1, both excluded")
-    return values[0]
+    return value_inside("prevalence", prevalence)
 
 
 #: Grid points between which crossings are interpolated: log odds, or log beta.
