@@ -153,6 +153,7 @@ def make_report(
     answered
         Called when the answer is known, before files are written.
     """
+    # Of rows that belong to units, small segments are found by effective rows, which buckets tell.
     some = max(small.min_positives, small.min_negatives)
     known = by_segment(()) if by_segment is not None and some else by_unit
     pooled = small_segments(counts, segments, small, known)

@@ -8,7 +8,7 @@ from nci_frames.counts.pooling import one_repeat, pooled_counts
 from nci_frames.counts.strata import weighted_sums
 from nci_frames.evaluation.field.prevalences import field_of
 from nci_frames.options.report import SegmentOptions
-from nci_frames.questions.units import Drawn
+from nci_frames.questions.units import Pools
 from nci_frames.schemas import COUNTS, REPEAT, key_text
 
 #: Key value of the merged segments.
@@ -38,7 +38,7 @@ def small_segments(
     if not keys or not max(least.min_positives, least.min_negatives):
         return counts.clear().select(keys)
     repeat = REPEAT if REPEAT in counts.columns else None
-    worth = Drawn(counts if by_unit is None else by_unit, keys, repeat).worth(keys)
+    worth = Pools(counts if by_unit is None else by_unit, keys, repeat).worth(keys)
     own = one_repeat(counts) if worth is None else counts
     totals = own.group_by("model", *COUNTS.keys(own.columns)).agg(
         positives=(pl.col("tp") + pl.col("fn")).first(), negatives=(pl.col("fp") + pl.col("tn")).first()

@@ -19,7 +19,7 @@ from nci_frames.jobs.reported import Reported
 from nci_frames.jobs.scenario_values import SCENARIO_METRICS
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 from nci_frames.questions.places import main_beta
-from nci_frames.questions.units import Drawn
+from nci_frames.questions.units import Pools
 from nci_frames.schemas import BUCKET, PROJECTION, REPEAT
 
 _BOUNDS, _SUPPORT = ("lower", "upper"), ("supported", "reason")
@@ -87,7 +87,7 @@ def _doubt(job: Job, labelled: Reported) -> str | None:
         return None
     # From one repeat, like the estimate.
     by_unit = one_repeat(labelled.by([*([REPEAT] if job.columns.repeat else []), BUCKET], "all"))
-    drawn = Drawn(by_unit, (), None)
+    drawn = Pools(by_unit, (), None)
     worth = drawn.worth(())
     if worth is None or drawn.buckets is None:
         return "rows are taken as independent, and too few buckets of units tell whether they are"

@@ -170,4 +170,5 @@ class Compared:
 
     @computed
     def _near(self) -> pl.DataFrame:
+        """Rates of each model at the threshold, next to it, and at the lowest."""
         return self._log.rates_of(near_threshold(self._summed, self.threshold))

@@ -22,7 +22,7 @@ from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.log_tables import METRICS
 from nci_frames.questions.question import Question
 from nci_frames.questions.undefined import segment_sizes, undefined_groups
-from nci_frames.questions.units import Drawn
+from nci_frames.questions.units import Pools
 from nci_frames.schemas import checked
 from nci_frames.tables.numbers import f_beta_name
 
@@ -125,6 +125,9 @@ def compare_models(
 
 class Comparison(AnswerTables):
     """Result of ``compare_models``: the question, and every table of a report as an attribute.
+
+    ``Compared`` has what was asked, ``LogTables`` the tables of all rows, ``AnswerTables`` those of the
+    answer; those of segments are here.
 
     Each table is computed once, on first access; ``tables`` has them all.
     """
@@ -245,7 +248,7 @@ class Comparison(AnswerTables):
         )
 
     @property
-    def segment_drawn(self) -> Drawn:
+    def segment_drawn(self) -> Pools:
         """Counts by segments that intervals and tests resample: rows, or buckets of units."""
         return self._by_segment.drawn
 

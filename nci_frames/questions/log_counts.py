@@ -17,7 +17,7 @@ from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.rates.rates import RateInterval, compute_rates
 from nci_frames.evaluation.rates.strata import of_strata, summed_counts
 from nci_frames.evaluation.significance.shift import corrected_shifts, shift_tests
-from nci_frames.questions.units import Drawn, without_keys
+from nci_frames.questions.units import Pools, without_keys
 from nci_frames.schemas import BUCKET, CELLS, COUNTS, RATES, SHIFTS, SUPPORT, WEIGHT, collect
 
 
@@ -44,13 +44,13 @@ class LogCounts:
         #: Counts by all keys. Columns derived by rates cannot be summed.
         self.every = counts = counts.drop(COUNTS.derived, strict=False)
         #: Counts by segments and repeats, pooled over units; and to resample, by units if there are any.
-        self.rows = self.drawn = Drawn(counts, segments, repeat, units=None)
+        self.rows = self.drawn = Pools(counts, segments, repeat, units=None)
         if unit_counts is not None:
             by_unit = collect(unit_counts, COUNTS, strata=True)
             COUNTS.need_keys(by_unit, [repeat], "repeat")
-            self.drawn = Drawn(by_unit, segments, repeat)
+            self.drawn = Pools(by_unit, segments, repeat)
         elif BUCKET in {*counts.columns} - {*segments}:
-            self.drawn = Drawn(counts, segments, repeat)
+            self.drawn = Pools(counts, segments, repeat)
         #: Key of the repeats; and the keys of repeats and folds, in this order.
         self.repeat, self.folds = repeat, [key for key in (repeat, fold) if key is not None]
         #: Whether rows were counted. Sums of more than 1,000 weights have no bounds and cannot be resampled.
@@ -61,13 +61,13 @@ class LogCounts:
     def by_key(self, key: str) -> "LogCounts":
         """Return the counts of the same log by one of the keys of the segments."""
         other = self.with_units(self.drawn.counts, [key])
-        other.rows = Drawn(self.rows.counts, [key], self.repeat, units=None)
+        other.rows = Pools(self.rows.counts, [key], self.repeat, units=None)
         return other
 
     def with_units(self, counts: pl.DataFrame, segments: Sequence[str]) -> "LogCounts":
         """Return the counts of the same log with other counts by segments and buckets of units."""
         other = copy.copy(self)
-        other.drawn = Drawn(counts, segments, self.repeat)
+        other.drawn = Pools(counts, segments, self.repeat)
         return other
 
     @property

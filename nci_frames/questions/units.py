@@ -1,4 +1,4 @@
-"""Counts by buckets of units -> bounds of operating points."""
+"""Counts by segments, repeats and buckets of units -> pools of them, and bounds of operating points."""
 
 from collections.abc import Callable, Sequence
 
@@ -18,8 +18,11 @@ _BOUNDS = ("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
 _SHARES = ("positives_worth", "negatives_worth")
 
 
-class Drawn:
-    """Counts to resample, by whole buckets of units or by rows."""
+class Pools:
+    """Counts by segments, repeats and buckets of units, pooled over some of them once for all tables.
+
+    Intervals and tests resample them: whole buckets, or rows if there are none.
+    """
 
     def __init__(
         self,
@@ -58,7 +61,7 @@ class Drawn:
 
     @property
     def by_repeat(self) -> pl.DataFrame:
-        """Counts pooled over segments."""
+        """Counts by repeats and buckets, pooled over segments."""
         return self.without(self.segments)
 
     @property

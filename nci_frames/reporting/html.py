@@ -64,7 +64,7 @@ def render_report(comparison: Comparison, /, **more: Any) -> str:
         tables=[(table, table.cells(_COLUMNS)) for table in tables if table.rows.height],
         doubt=doubt_of(tables),
         segments=None if segments is None else _script_json(segments),
-        told=segment_lines,
+        segment_lines=segment_lines,
         shifts=_largest_shifts(comparison.shifts),
     )
 

@@ -45,14 +45,14 @@ def print_answer(comparison: AnyComparison, console: Console, *, most: int | Non
     most
         Maximum number of lines; None prints all.
     """
-    first, *rest = _said(comparison, lambda one: _above(one) and one.draw is None and one.say is not None)
+    first, *rest = _said(comparison, lambda one: _of_answer(one) and one.draw is None and one.say is not None)
     _print_wrapped(console, first, indent="", style="bold")
     _print_lines(console, rest, most=most)
 
 
 def print_basis(comparison: AnyComparison, console: Console) -> None:
     """Print the data behind the answer: what intervals resample, and whether projection is valid."""
-    lines = _said(comparison, lambda one: one.section == "answer" and not _above(one))
+    lines = _said(comparison, lambda one: one.section == "answer" and not _of_answer(one))
     _print_lines(console, lines, most=_BASIS)
 
 
@@ -102,7 +102,7 @@ def print_comparison(
     if title:
         console.print(Text(printable(title), style="bold"))
     found = [shown for shown in answered(comparison, questions) if not shown.silent]
-    told = [question for question in questions_of(comparison) if _above(question)]
+    told = [question for question in questions_of(comparison) if _of_answer(question)]
     for shown in found:
         if shown.question in told:
             continue
@@ -127,7 +127,7 @@ def render_text(comparison: AnyComparison, /, **more: Any) -> str:
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
-def _above(question: ReportQuestion) -> bool:
+def _of_answer(question: ReportQuestion) -> bool:
     """Return whether a question is part of the answer: the answer itself, and its segments."""
     return "answer" in question.live or question.section == "segments"
 

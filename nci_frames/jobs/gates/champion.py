@@ -13,7 +13,7 @@ from nci_frames.evaluation.significance.best import FEW_ROWS, Candidates
 from nci_frames.jobs.gates.changes import UNKNOWN
 from nci_frames.jobs.gates.measure import NO_BOUNDS, REPEATS, measure, segment_texts
 from nci_frames.jobs.job_file.gates import Champion, Gate
-from nci_frames.questions.units import Drawn
+from nci_frames.questions.units import Pools
 
 #: Reason of an unknown lead if the models were not compared on the same rows.
 UNPAIRED = (
@@ -42,7 +42,7 @@ def champion_rows(
     The columns of ``measure`` for the champion, with the lead as ``value``, ``lower`` and ``upper`` (positive
     if the champion is better, for every metric), and ``rival``: the best other model, or one without a value.
     """
-    keys, drawn = gate.segments, Drawn(counts, gate.segments, repeat)
+    keys, drawn = gate.segments, Pools(counts, gate.segments, repeat)
     # Without units, one repeat is taken: the others have the same rows.
     over = repeat if drawn.units is not None else None
     asked = asked_metric(gate.metric)

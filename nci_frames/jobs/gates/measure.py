@@ -15,7 +15,7 @@ from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.jobs.job_file.gates import Gate
 from nci_frames.jobs.job_file.model import SegmentScenario
-from nci_frames.questions.units import Drawn
+from nci_frames.questions.units import Pools
 
 #: Number of resampled logs for bounds.
 REPEATS = 400
@@ -44,9 +44,9 @@ def segment_texts(table: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
     return pl.Series("segment", texts, pl.String)
 
 
-def drawn_rates(counts: pl.DataFrame, keys: Sequence[str], repeat: str | None) -> tuple[Drawn, pl.DataFrame]:
+def drawn_rates(counts: pl.DataFrame, keys: Sequence[str], repeat: str | None) -> tuple[Pools, pl.DataFrame]:
     """Return the resampling units, and the rates by *keys* with their effective numbers of rows."""
-    drawn = Drawn(counts, keys, repeat)
+    drawn = Pools(counts, keys, repeat)
     over = [key for key in (repeat, drawn.units) if key is not None]
     return drawn, drawn.with_worth(compute_rates(pooled_counts(counts, over=over) if over else counts))
 
@@ -117,7 +117,7 @@ def measure(
 
 
 def _areas(
-    drawn: Drawn, group: Sequence[str], gate: Gate, named: pl.Expr, eta: Prevalences | Field
+    drawn: Pools, group: Sequence[str], gate: Gate, named: pl.Expr, eta: Prevalences | Field
 ) -> pl.DataFrame:
     """Return the area of each group with bounds, averaged over its repeats."""
     units = drawn.units if drawn.enough else None
