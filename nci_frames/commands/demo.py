@@ -31,7 +31,7 @@ def demo(out: Path, seed: int, *, verbose: bool, **given: Any) -> None:
     """
     from rich.console import Console
 
-    from nci_frames.commands.reporting import reported
+    from nci_frames.commands.shown_report import run_shown
     from nci_frames.demo import write_demo_logs, write_synthetic_logs
     from nci_frames.reporting.terminal import print_conclusion
 
@@ -49,7 +49,7 @@ def demo(out: Path, seed: int, *, verbose: bool, **given: Any) -> None:
         name = dataset.name.removeprefix("dataset=")
         words = name.replace("_", " ")
         models, more = ("four models", {}) if dataset == rare else ("ten classifiers", {"repeat": "repeat"})
-        answers[words] = reported(
+        answers[words] = run_shown(
             str(dataset),
             out / "reports" / name,
             taken(ReportOptions, {**given, "title": f"{words}: {models} as the class balance changes"}),

@@ -114,7 +114,7 @@ def report(
     Prints the model and threshold to choose, and the data behind this choice. Writes the report and its
     tables into a folder, which is replaced as a whole.
     """
-    from nci_frames.commands.reporting import reported
+    from nci_frames.commands.shown_report import run_shown
     from nci_frames.counting.thresholds.grids import named_thresholds
 
     clean_up_when_interrupted()
@@ -126,9 +126,9 @@ def report(
         from nci_frames.jobs.class_report import run_class_report
 
         columns = {name: given[name] for name in _COLUMNS if given[name] is not None}
-        reported(source, out, options, run=run_class_report, asked=of_classes, columns=columns, show=show)
+        run_shown(source, out, options, run=run_class_report, asked=of_classes, columns=columns, show=show)
         return
     del given["decision"]
     thresholds, segments = given.pop("thresholds"), given.pop("segments")
     at, small = None if thresholds is None else named_thresholds(thresholds), taken(SegmentOptions, given)
-    reported(source, out, options, thresholds=at, segments=segments, small=small, columns=given, show=show)
+    run_shown(source, out, options, thresholds=at, segments=segments, small=small, columns=given, show=show)

@@ -7,7 +7,7 @@ import polars as pl
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.jobs.job_file.model import Job
-from nci_frames.jobs.reported import Reported
+from nci_frames.jobs.run_counts import RunCounts
 
 #: Maximum number of windows, the newest ones.
 _SHOWN = 90
@@ -23,7 +23,7 @@ BY_DATE: dict[str, Any] = {
 }
 
 
-def by_date(job: Job, counts: Reported, unusual: pl.DataFrame) -> pl.DataFrame:
+def by_date(job: Job, counts: RunCounts, unusual: pl.DataFrame) -> pl.DataFrame:
     """Return the rates of each window as counted now, at the threshold of the report.
 
     Parameters

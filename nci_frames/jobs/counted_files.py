@@ -15,7 +15,7 @@ from nci_frames.jobs.job_file.model import Feed
 from nci_frames.jobs.job_file.windows import find_windows, glob_of
 from nci_frames.jobs.ledger.files import IN_LEDGER, SourceFile, Window
 from nci_frames.jobs.ledger.ledger import CountsLedger
-from nci_frames.jobs.reported import Reported
+from nci_frames.jobs.run_counts import RunCounts
 
 #: Paths that a run writes, to the depth that a glob may match.
 _RUNS = ("x", "x/points.parquet", "x/tables", "x/tables/counts.parquet")
@@ -49,7 +49,7 @@ def plan_files(file: JobFile, feed: Feed, *, until: datetime | None) -> Planned:
     return Planned(feed, ledger_of(file).plan(files, feed.settings, **_how(feed)), windows)
 
 
-def count_files(file: JobFile, feed: Feed, *, until: datetime | None = None, **options: Any) -> Reported:
+def count_files(file: JobFile, feed: Feed, *, until: datetime | None = None, **options: Any) -> RunCounts:
     """Count the files of a feed that are new to the ledger, and return its counts.
 
     Parameters
@@ -68,7 +68,7 @@ def count_files(file: JobFile, feed: Feed, *, until: datetime | None = None, **o
     """
     files, ledger = _found(file, feed, until), ledger_of(file)
     appended = ledger.append_files(files, feed.settings, **_how(feed), **options)
-    return Reported(ledger, feed, until, appended)
+    return RunCounts(ledger, feed, until, appended)
 
 
 def _how(feed: Feed) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from nci_frames.jobs.object_store import ObjectStore
 from nci_frames.jobs.publishing import Shelf, published_before
 from nci_frames.jobs.remote import RemoteShelf
 from nci_frames.jobs.report import make_report
-from nci_frames.jobs.reported import Scope
+from nci_frames.jobs.run_counts import Scope
 from nci_frames.jobs.scenario_values import scenario_facts, scenario_values
 from nci_frames.jobs.traffic import traffic_tables
 from nci_frames.reporting.gates import RunSummary

@@ -15,7 +15,7 @@ from nci_frames.evaluation.projection.operating_points import select_operating_p
 from nci_frames.evaluation.rates.rates import compute_rates, with_bounds
 from nci_frames.jobs.gates.measure import segment_texts
 from nci_frames.jobs.job_file.model import Job, Traffic
-from nci_frames.jobs.reported import Reported
+from nci_frames.jobs.run_counts import RunCounts
 from nci_frames.jobs.scenario_values import SCENARIO_METRICS
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 from nci_frames.questions.places import main_beta
@@ -68,7 +68,7 @@ class TrafficTables:
         return facts
 
 
-def traffic_tables(job: Job, asked: Traffic, labelled: Reported, traffic: Reported) -> TrafficTables:
+def traffic_tables(job: Job, asked: Traffic, labelled: RunCounts, traffic: RunCounts) -> TrafficTables:
     """Estimate the prevalence of the traffic, for all rows and by segments, and metrics at it.
 
     Segments that the report merges are estimated together. Precision, F-beta and the positive fraction are at
@@ -81,7 +81,7 @@ def traffic_tables(job: Job, asked: Traffic, labelled: Reported, traffic: Report
     return TrafficTables(prevalence, values, _doubt(job, labelled), traffic.failed)
 
 
-def _doubt(job: Job, labelled: Reported) -> str | None:
+def _doubt(job: Job, labelled: RunCounts) -> str | None:
     """Return a warning that rows are treated as independent, if units show that they are not."""
     if job.columns.unit is None:
         return None
@@ -99,7 +99,7 @@ def _doubt(job: Job, labelled: Reported) -> str | None:
 
 
 def _tables_by(
-    job: Job, asked: Traffic, labelled: Reported, traffic: Reported, keys: Sequence[str]
+    job: Job, asked: Traffic, labelled: RunCounts, traffic: RunCounts, keys: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     repeats = [REPEAT] if job.columns.repeat else []
     rows = labelled.by([*repeats, *keys], "all")

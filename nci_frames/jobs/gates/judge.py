@@ -15,7 +15,7 @@ from nci_frames.jobs.gates.measure import measure
 from nci_frames.jobs.gates.sequential import log_martingale
 from nci_frames.jobs.job_file.gates import Gate
 from nci_frames.jobs.job_file.model import Job
-from nci_frames.jobs.reported import Scope
+from nci_frames.jobs.run_counts import Scope
 from nci_frames.schemas import BUCKET, REPEAT
 
 Verdict = Literal["pass", "fail", "undecided"]

@@ -17,7 +17,7 @@ from nci_frames.schemas import BUCKET, REPEAT
 Scope = Literal["all", "last", "ever"]
 
 
-class Reported:
+class RunCounts:
     """A consistent view of the ledger for a run, independent of other writers."""
 
     def __init__(self, ledger: CountsLedger, feed: Feed, until: datetime | None, files: pl.DataFrame) -> None:

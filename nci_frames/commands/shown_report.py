@@ -14,7 +14,7 @@ from nci_frames.questions.report_question import AnyComparison
 from nci_frames.reporting.terminal import print_answer, print_basis, print_comparison
 
 
-def reported(
+def run_shown(
     source: str | Sequence[str],
     out: Path,
     options: ReportOptions,
