@@ -109,21 +109,6 @@ def test_rows_of_a_class_that_weigh_differently_have_intervals_and_tests_of_segm
     assert_frame_equal(comparison.shifts.select("p_value"), tested.select("p_value"))
 
 
-def test_values_are_those_of_the_rows_repeated() -> None:
-    """Whole weights: the rates, areas and F-beta are those of a log with every row as often as it weighs."""
-    log = log_of_two(75).drop("unit", "country").with_columns(weight=pl.Series([1.0, 2.0, 5.0] * 200))
-    often = log.select(pl.exclude("weight").repeat_by(pl.col("weight").cast(pl.Int64))).explode(pl.all())
-    asked = {"prevalence": [0.05], "threshold": 1.0, "repeats": 30}
-    one, two = (
-        nf.compare_models(nf.count_confusion(rows, thresholds="exact"), **asked) for rows in (log, often)
-    )
-    for name, columns in (
-        ("points", ["tpr", "fpr"]), ("areas", ["value", "rank"]), ("best", ["optimistic", "rank"])
-    ):  # fmt: skip
-        mine, theirs = (getattr(each, name).select(columns) for each in (one, two))
-        assert_frame_equal(mine, theirs.cast(mine.schema), rel_tol=1e-12)
-
-
 def test_the_answer_of_a_log_drawn_by_score_has_the_interval_of_its_resampled_logs() -> None:
     log = stratified_log(np.random.default_rng(0), 50_000, 0.02, 3.0, [0.01, 0.1, 1.0])
     counts = nf.count_confusion(log, thresholds="exact")

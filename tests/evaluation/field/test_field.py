@@ -134,18 +134,6 @@ def test_expressions_over_the_cells_of_a_mix_have_shares_of_its_rows(segments):
     assert found == pytest.approx(mix, rel=1e-9)
 
 
-def test_the_log_as_its_own_field_changes_nothing():
-    rates = RATES.filter(pl.col("model") == RATES["model"].min())
-    rows = rates.group_by(KEY).agg(
-        prevalence=pl.col("observed_prevalence").first(),
-        share=(pl.col("positives") + pl.col("negatives")).first().cast(pl.Float64),
-    )
-    numbers = ["average", "threshold", "value"]
-    found = nf.roll_up(rates, over=KEY, metrics="f_beta", prevalence=rows).select(numbers)
-    wanted = nf.roll_up(rates, over=KEY, metrics="f_beta").select(numbers)
-    assert_frame_equal(found, wanted)
-
-
 def test_without_shares_the_traffic_is_unknown():
     table = nf.roll_up(RATES, over=KEY, metrics="precision", prevalence=FIELD.drop("share"))
     known = table.group_by("average").agg(pl.col("value").is_not_null().any()).sort("average")

@@ -114,14 +114,6 @@ def test_exceedance_against_imhofs_integral(freedom, known):
     assert exceedances(np.ones(1), np.zeros(2), freedom, known) == [1]
 
 
-def test_a_shift_is_found_where_it_is():
-    log = log_with_shift(20_000, 0.3)
-    for thresholds in ("exact", np.linspace(-3, 4, 100).tolist()):
-        found = nf.check_projection(nf.count_confusion(log, thresholds=thresholds), over="month")
-        # That the class balance changes is what projection is for, and no shift.
-        assert found.select("class", "distinguishable").rows() == [("negative", True), ("positive", False)]
-
-
 def repeated(rows: int, segments: int, seed: int, times: int = 2) -> pl.DataFrame:
     """Units that are scored several times by two models; their segment says nothing of their scores."""
     log = unit_log({"a": 1.5, "b": 1.5}, rows, times=times, noise=0.3, alike=0.8, digits=2, seed=seed)
