@@ -76,7 +76,7 @@ REPORTS = {
     ),
     "history": Report(
         "A job: its history",
-        "What each run promised and found, which files arrived, and what changed.",
+        "The verdict of each gate in each run, which files arrived, and what changed.",
         JOB,
         "nightly/out/runs/second/history.html",
     ),
