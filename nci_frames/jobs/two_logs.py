@@ -206,7 +206,7 @@ def _alike(sides: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
     shared = grids[0] & grids[1]
     if any(every) or not shared:
         msg = "the two were counted at different thresholds"
-        raise ParameterError(msg, hint="compare the logs, or count both at the same thresholds")
+        raise ParameterError(msg, hint="compare the logs, or count both at the same, e.g. --thresholds exact")
     # After the filter, other scores may lie between thresholds, so the resolution is dropped.
     return [side.filter(pl.col("threshold").is_in(shared)).drop("resolution", strict=False) for side in sides]
 
