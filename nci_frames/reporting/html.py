@@ -70,7 +70,7 @@ def render_report(comparison: Comparison, /, **more: Any) -> str:
 
 
 def render_page(name: str, content: Content, live: Mapping[str, Any], **more: Any) -> str:
-    """Fill a template with the questions, charts, scripts, and their data."""
+    """Fill a template with the fields of *content*, its questions, charts and scripts, and their data."""
     scripts = [vega_bundle(), *map(own, _SCRIPTS)]
     shown = content.answered
     return template(name, cell=_cell, **NUMBERS).render(
@@ -80,7 +80,7 @@ def render_page(name: str, content: Content, live: Mapping[str, Any], **more: An
         scripts=scripts,
         legend=_legend(shown_models(content.comparison)),
         shown=shown,
-        drawn_in=_folded(shown, content.comparison),
+        figures_of=_folded(shown, content.comparison),
         rows=_ROWS,
         live=_script_json(live),
         dark=_script_json(DARK),
