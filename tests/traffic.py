@@ -17,13 +17,21 @@ def law(mean: float) -> np.ndarray[Any, Any]:
 
 
 def simulated(
-    eta: float, *, rows: int, repeats: int, field: np.ndarray[Any, Any] | None = None, seed: int = 0
+    eta: float,
+    *,
+    rows: int,
+    repeats: int,
+    field: np.ndarray[Any, Any] | None = None,
+    seed: int = 0,
+    labelled: tuple[int, int] = (1000, 10_000),
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """A reference and traffic of many segments, of which each is a sample of its own."""
     rng = np.random.default_rng(seed)
     p, n = law(2.0), law(0.0)
     mixed = eta * (p if field is None else field) + (1 - eta) * n
-    positives, negatives = rng.multinomial(1000, p, repeats), rng.multinomial(10_000, n, repeats)
+    positives, negatives = (
+        rng.multinomial(size, of_class, repeats) for size, of_class in zip(labelled, (p, n), strict=True)
+    )
     reference = counts_of_bins(positives, negatives, EDGES)
     scored = rng.multinomial(rows, mixed, repeats)
     traffic = counts_of_bins(0 * scored, scored, EDGES)

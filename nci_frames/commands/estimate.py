@@ -16,7 +16,7 @@ from nci_frames.options.logs import choice_option, column_options, segments_opti
 @choice_option("--method", ["em", "adjusted_count", "matching"], "Method to fit the mixture.")
 @thresholds_option("uniform:1001")
 @click.option("--level", type=INSIDE, default=0.95, help="Confidence level of the intervals.")
-@column_options("model", "label", "score", "positive", "on_invalid")
+@column_options("model", "label", "score", "scores", "positive", "on_invalid")
 def estimate(
     reference: str, traffic: str, method: Any, thresholds: str, level: float, **columns: Any
 ) -> None:

@@ -46,7 +46,7 @@ def ledger() -> None:
 @click.argument("source", nargs=-1, required=True)
 @thresholds_option("logit:501")
 @segments_option("Column to count by; may be repeated.")
-@column_options("model", "label", "score", "fold", "unit", "weight", "positive", "on_invalid")
+@column_options("model", "label", "score", "scores", "fold", "unit", "weight", "positive", "on_invalid")
 @click.option("--buckets", type=ROWS, help="Number of buckets of units, 20 or more.  [default: 256]")
 @click.option("--run", help="Name of the run, for read --as-of.  [default: the time]")
 @choice_option(

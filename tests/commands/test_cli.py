@@ -176,6 +176,16 @@ def test_one_column_per_model(tmp_path):
     assert "6 predictions counted" in done.output
 
 
+def test_the_prevalence_is_estimated_of_one_column_per_model(tmp_path):
+    known = pl.DataFrame({"label": [0] * 40 + [1] * 40, "f": [0.2] * 30 + [0.8] * 20 + [0.9] * 30})
+    known.write_parquet(tmp_path / "known.parquet")
+    known.drop("label").write_parquet(tmp_path / "traffic.parquet")
+    logs = tmp_path / "known.parquet", tmp_path / "traffic.parquet"
+    assert "if each model has a score column, name them with --scores" in ended(3, "estimate", *logs).stderr
+    done = ended(0, "estimate", *logs, "--scores", "forest=f")
+    assert re.search(r"forest.*0\.5", done.output)
+
+
 @pytest.mark.thorough
 def test_dropped_rows_are_reported(tmp_path):
     log = pl.DataFrame({"model": "a", "label": [1, 0, None], "score": [0.9, 0.1, 0.5]})

@@ -22,7 +22,8 @@ Triple = tuple[Floats, Floats, Floats]
 
 #: Quantiles of each class at which bins are made.
 _QUANTILES = np.linspace(0, 1, 8)[1:-1]
-#: Least negatives and rows of traffic in a bin; with fewer its weight would be random.
+#: Least negatives and rows of traffic in a bin, and twice the least positives; with fewer its weight would be
+#: random, and where most traffic is positive the estimate too low.
 _LEAST_IN_BIN = 10
 #: Quantiles of the positives at which the test of fit splits the highest bin.
 _TAIL = np.array([0.95, 0.99])
@@ -174,7 +175,8 @@ def _edges_of_bins(positives: Rows, negatives: Rows, traffic: Rows) -> tuple[lis
         Number of rows that reach each edge: first all rows, then those that reach each threshold, ascending.
     """
     wanted = {edge for reached in (positives, negatives) for edge in _edges(reached, _QUANTILES)}
-    few = [0, *_spaced(wanted - {len(traffic)}, np.stack([negatives, traffic]), 0, _LEAST_IN_BIN)]
+    every = np.stack([2 * positives, negatives, traffic])
+    few = [0, *_spaced(wanted - {len(traffic)}, every, 0, _LEAST_IN_BIN)]
     tail = {*_edges(positives, 1 - _TAIL)} - {len(traffic)}
     return few, [*few, *_spaced(tail, np.stack([positives, traffic]), few[-1], _LEAST_IN_TAIL)]
 

@@ -137,6 +137,13 @@ def test_the_fit_test_is_seldom_wrong_and_sees_other_positives():
     assert refused["reason"].str.contains("no mixture").all()
 
 
+@pytest.mark.parametrize("eta", [0.3, 0.9, 0.97, 1.0])
+def test_intervals_hold_where_most_traffic_is_positive_and_few_positives_are_known(eta):
+    found = nf.estimate_prevalence(*simulated(eta, rows=3000, repeats=200, labelled=(50, 1000)))
+    held = (found["lower"] <= eta) & (found["upper"] >= eta)
+    assert held.mean() > 0.9
+
+
 def test_keys_that_only_one_side_has():
     reference, traffic = simulated(0.2, rows=10_000, repeats=3)
     shared = nf.estimate_prevalence(nf.pool_counts(reference, over="segment"), traffic)
