@@ -122,7 +122,7 @@ def test_it_is_resampled_and_compared(log, counts):
     assert lowest["prevalence"].to_list() == [0.0] * 3
     with pytest.raises(nf.ParameterError, match="there is no search for its crossovers"):
         nf.find_crossovers(counts, metric="mse", over="prevalence")
-    with pytest.raises(nf.ParameterError, match="'squared_error' is one of all scores"):
+    with pytest.raises(nf.ParameterError, match="'squared_error' is an area of all scores"):
         nf.cross_fit(counts, metric="mse")
 
 

@@ -28,7 +28,7 @@ REFUSED: dict[str, list[tuple[Any, str]]] = {
     "metric": [("precison", "metric must be|metric 'precison'"), ([], r"metric must be .*found: \[\]")],
     "metrics": [
         ("precison", "unknown metric 'precison'.*did you mean 'precision'"),
-        (["recall", "tpr"], "two metrics have the label 'recall'|'recall' is one of operating points"),
+        (["recall", "tpr"], "two metrics have the label 'recall'|'recall' is not an area"),
         ([], "metrics must be at least one metric"),
     ],
     "repeats": [

@@ -144,7 +144,7 @@ def asked_areas(metrics: str | Sequence[str], method: Method = "average_precisio
     def found(name: str) -> Area:
         area = area_of(name, "computed")
         if area is None:
-            msg = f"the metric {name!r} is one of operating points"
+            msg = f"the metric {name!r} is not an area: it has a value at each point"
             raise ParameterError(msg, hint="project_rates(compute_rates(counts), ...) computes it")
         return pr_area(method) if area is PR_AUC else area
 

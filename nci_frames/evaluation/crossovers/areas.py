@@ -143,7 +143,7 @@ def check_curve(metric: Metric, over: Over) -> None:
         msg = f"the metric {metric.name!r} does not depend on beta"
         raise ParameterError(msg, found="over='beta'", hint="use over='prevalence'")
     if metric is not PR_AUC and not is_linear(metric):
-        why = f"it belongs to {metric.needs}" if metric.needs else "there is no search for its crossovers"
+        why = f"it needs {metric.needs}" if metric.needs else "there is no search for its crossovers"
         raise ParameterError(
             f"the crossovers of {metric.name!r} cannot be found: {why}",
             hint=f"rank_models({metric.computed_by}) ranks the models at given prevalences",

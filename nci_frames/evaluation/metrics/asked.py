@@ -40,7 +40,7 @@ def find_metric(label: str) -> Metric:
 
 
 def curve_asked(asked: str | pl.Expr) -> Metric | None:
-    """Return the requested metric if it is an area; None if it is one of operating points.
+    """Return the requested metric if it is an area; None if it is a metric of operating points.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def called_metric(asked: str | pl.Expr) -> CalledMetric:
     found, settings = _found(asked)
     if found.build is None:
         raise ParameterError(
-            f"the metric {found.name!r} is one of all scores: it has no value at an operating point",
+            f"the metric {found.name!r} is an area of all scores: it has no value at an operating point",
             hint=f"{found.computed_by} computes it",
         )
     return found.build(**settings)

@@ -67,7 +67,7 @@ def test_an_area_has_no_value_at_an_operating_point(name):
         lambda: nf.rank_segments(folds, metric=name, segments="fold", threshold=counts["threshold"][0]),
     ]
     for call in asked:
-        with pytest.raises(nf.ParameterError, match=f"{name}' is one of all scores(.|\\n)*hint: .*{maker}"):
+        with pytest.raises(nf.ParameterError, match=f"{name}' is an area(.|\\n)*hint: .*{maker}"):
             call()
 
 
