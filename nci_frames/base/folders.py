@@ -19,7 +19,7 @@ import polars as pl
 from nci_frames.base.errors import ConflictError, OutputError, ParameterError
 from nci_frames.base.files import exists, fsync_folder, write_durably
 from nci_frames.base.messages import first_line, listed
-from nci_frames.base.urls import local_path
+from nci_frames.base.urls import is_url, local_path
 
 if sys.platform != "win32":
     import fcntl
@@ -134,7 +134,7 @@ def check_apart(sources: Iterable[str], out: Path) -> None:
     """
     target = _real(out)
     for source in map(local_path, sources):
-        if not source or "://" in source:
+        if not source or is_url(source):
             continue
         path = Path(source)
         there = [path] if exists(path) else [Path(found) for found in glob.iglob(source, recursive=True)]
@@ -168,7 +168,7 @@ def found_again(source: str, folder: str | Path, below: Iterable[str]) -> bool:
         Folders and files in it that a glob could match; matching folders are read completely.
     """
     source = local_path(source)
-    if "://" in f"{source}{folder}":
+    if is_url(source) or is_url(str(folder)):
         return False
     path, target = Path(source), _real(Path(folder))
     if exists(path):

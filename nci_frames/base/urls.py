@@ -1,10 +1,16 @@
-"""Local file URLs, which are treated as paths."""
+"""Paths and URLs; local file URLs are treated as paths."""
 
 import os
 import re
 from urllib.parse import unquote
 
+_URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
 _BEFORE_THE_PATH = re.compile(r"^file:(//(localhost)?)?(?=/)", re.IGNORECASE)
+
+
+def is_url(name: str) -> bool:
+    """Return whether a name is a URL, such as that of a folder in an object store, and not a path."""
+    return bool(_URL.match(name))
 
 
 def local_path(name: str | bytes | os.PathLike[str]) -> str:

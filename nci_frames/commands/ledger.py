@@ -12,7 +12,7 @@ from nci_frames.base.errors import ParameterError, SourceError
 from nci_frames.base.extras import require_jobs
 from nci_frames.base.interrupts import clean_up_when_interrupted
 from nci_frames.base.messages import SHOWN_FILES, Option, listed, quantity
-from nci_frames.base.urls import local_path
+from nci_frames.base.urls import is_url, local_path
 from nci_frames.commands.ending import Commands, show, tell
 from nci_frames.options.kinds import MOMENT, ROWS
 from nci_frames.options.logs import choice_option, column_options, segments_option, thresholds_option
@@ -253,7 +253,7 @@ def _need_other_file(known: "CountsLedger", path: str, out: Path) -> None:
     """Raise ParameterError if the output is a counted file, or lies in the ledger."""
     target = os.path.realpath(out)
     place = local_path(path)
-    inside = "://" not in place and Path(target).is_relative_to(os.path.realpath(place))
+    inside = not is_url(place) and Path(target).is_relative_to(os.path.realpath(place))
     if inside or any(os.path.realpath(source) == target for source in known.sources()["path"]):
         what = "lies in the ledger" if inside else "would replace a file that the ledger counts"
         raise ParameterError(f"the output {what}", found=repr(str(out)), hint="name another file")

@@ -10,6 +10,7 @@ import polars as pl
 
 from nci_frames.base.errors import NciFramesError, ParameterError
 from nci_frames.base.folders import found_again
+from nci_frames.base.urls import is_url
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.model import Feed
 from nci_frames.jobs.job_file.windows import find_windows, glob_of
@@ -101,7 +102,7 @@ def check_output_apart(file: JobFile) -> None:
             if found_again(glob_of(file.resolve(path)), file.resolve(output), below):
                 msg = f"output.{key} lies among the sources, which would find it as a log"
                 raise ParameterError(msg, found=f"source {path!r}, output {output!r}", hint=hint)
-    if "://" not in runs + ledger:
+    if not (is_url(runs) or is_url(ledger)):
         places = [Path(os.path.realpath(file.resolve(place))) for place in (runs, ledger)]
         if places[0].is_relative_to(places[1]) or places[1].is_relative_to(places[0]):
             msg = "output.folder and output.ledger lie one within the other"

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from nci_frames.base.folders import publishing
+from nci_frames.base.urls import is_url
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.files.save_table import save_table
@@ -57,7 +58,7 @@ def try_store(file: JobFile) -> None:
         If it cannot be read: a wrong address, bucket or key.
     """
     folder = file.resolve(file.job.output.folder)
-    if "://" in folder:
+    if is_url(folder):
         ObjectStore(folder, file.job.output.storage_options).names("runs/")
 
 
@@ -99,7 +100,7 @@ def run_job(
 
 def _shelf(file: JobFile) -> Shelf:
     folder = file.resolve(file.job.output.folder)
-    return RemoteShelf(folder, file.job.output.storage_options) if "://" in folder else Shelf(Path(folder))
+    return RemoteShelf(folder, file.job.output.storage_options) if is_url(folder) else Shelf(Path(folder))
 
 
 class Run:

@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from nci_frames.base.extras import require
 from nci_frames.base.files import is_folder
 from nci_frames.base.messages import first_line, quantity
 from nci_frames.base.typing import PathLike
-from nci_frames.base.urls import local_path
+from nci_frames.base.urls import is_url, local_path
 from nci_frames.counting.logs.local import open_files
 from nci_frames.counting.logs.opened import OpenedLog
 from nci_frames.counting.logs.paths import DELTA_LOG, find_files
@@ -25,8 +24,6 @@ from nci_frames.schemas import no_frame
 
 #: Module of ``open_frame`` for frames of other engines, by module and name of their class.
 _ENGINES = {("pyspark.sql.", "DataFrame"): "nci_frames.counting.spark.counting"}
-
-_URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 @runtime_checkable
@@ -109,7 +106,7 @@ def frame_source(source: Predictions) -> OpenedLog:
 
 
 def _open_path(path: str, needed: Mapping[str, str], storage_options: Mapping[str, Any] | None) -> OpenedLog:
-    if _URL.match(path):
+    if is_url(path):
         return need_columns(_open_url(path, storage_options), needed)
     if _is_table(path):
         return need_columns(_open_delta(path), needed)
@@ -124,7 +121,7 @@ def _open_list(
     source: Sequence[Any], needed: Mapping[str, str], storage_options: Mapping[str, Any] | None
 ) -> OpenedLog:
     names = [local_path(item) for item in source if isinstance(item, str | os.PathLike)]
-    paths = [name for name in names if not (_URL.match(name) or _is_table(name))]
+    paths = [name for name in names if not (is_url(name) or _is_table(name))]
     # All files are one part, in which duplicates count once.
     files = (
         open_files(find_files(paths), f"a list of {quantity(len(paths), 'path')}", needed) if paths else None

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import SHOWN_FILES, listed, nearest_name, quantity
+from nci_frames.base.urls import is_url
 from nci_frames.jobs.field_file import read_numbers
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
 
@@ -32,7 +33,7 @@ class JobFile:
 
     def resolve(self, path: str) -> str:
         """Resolve a path relative to the job file; URLs and absolute paths are unchanged."""
-        if "://" in path:
+        if is_url(path):
             return path
         return os.path.join(self.path.parent.absolute(), path)  # noqa: PTH118  # keeps a glob as it is
 

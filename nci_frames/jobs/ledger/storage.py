@@ -17,8 +17,8 @@ from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import LedgerError, OutputError
 from nci_frames.base.files import exists, fsync_folder, is_folder, nearest_folder, write_durably
 from nci_frames.base.messages import SHOWN_FILES, listed
+from nci_frames.base.urls import is_url
 
-_URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
 #: Colour codes in the error messages of the store.
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _LOG = "_delta_log"
@@ -60,7 +60,7 @@ class Storage:
         text = os.fspath(path)
         # Otherwise its log would appear damaged.
         check_utf8("path", text)
-        self.local = None if _URL.match(text) else Path(text)
+        self.local = None if is_url(text) else Path(text)
         self.uri = text if self.local is None else str(self.local.absolute())
         self.options = dict(storage_options) if storage_options else None
 
