@@ -12,7 +12,7 @@ from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.units import UnitSizes, unit_buckets, unit_sizes
 from nci_frames.counting.thresholds.auto import EXACT_IN_PARTS
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds
-from nci_frames.questions.units import SegmentUnits
+from nci_frames.questions.units import CountSegments
 from nci_frames.schemas import BUCKET, REPEAT, WEIGHT, has_strata
 
 #: Numbers of buckets (fewer with more groups and thresholds), and maximum number of counts. With fewer than
@@ -33,7 +33,7 @@ class ReportCounts(NamedTuple):
     units: UnitSizes | None = None
     #: Counts by bucket for a large log with units; and a function that counts also by segments.
     by_unit: pl.DataFrame | None = None
-    by_segment: SegmentUnits | None = None
+    count_segments: CountSegments | None = None
 
 
 def count_for_comparison(
@@ -49,8 +49,8 @@ def count_for_comparison(
         return ReportCounts(tally_scan(bucketed, thresholds=thresholds, progress=True), sizes)
     tally = tally_scan(scan, thresholds=thresholds, progress=True, in_parts=True)
     repeats = [REPEAT] if REPEAT in tally.counts.columns else []
-    by_segment = _by_segment(predictions, tally.counts, segments, repeats)
-    if segments and by_segment is None and rows <= MOST_BY_BUCKET:
+    count_segments = _segment_counter(predictions, tally.counts, segments, repeats)
+    if segments and count_segments is None and rows <= MOST_BY_BUCKET:
         # One row per score is smaller than one per segment, bucket and threshold.
         return ReportCounts(tally_scan(bucketed, thresholds=thresholds, progress=True), sizes)
     same: Thresholds = "exact"
@@ -59,12 +59,12 @@ def count_for_comparison(
         _, buckets = affordable(tally.counts, (), repeats, len(same))
         bucketed = scan_behind(unit_buckets(predictions, buckets=buckets))
     by_unit = tally_scan(bucketed, thresholds=same, by=[*repeats, BUCKET], progress=True)
-    return ReportCounts(tally, sizes, by_unit.counts, by_segment)
+    return ReportCounts(tally, sizes, by_unit.counts, count_segments)
 
 
-def _by_segment(
+def _segment_counter(
     predictions: pl.LazyFrame, counts: pl.DataFrame, segments: Sequence[str], repeats: Sequence[str]
-) -> SegmentUnits | None:
+) -> CountSegments | None:
     """Return a function that counts by segments and buckets at some thresholds; None if too large."""
     least = _LEAST_CUTS + counts["model"].n_unique()
     by, buckets = affordable(counts, segments, repeats, least)

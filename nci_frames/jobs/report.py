@@ -25,7 +25,7 @@ from nci_frames.questions.answer_lines import short_answer
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report import TITLE, report_charts
 from nci_frames.questions.report_question import AnyComparison
-from nci_frames.questions.units import SegmentUnits
+from nci_frames.questions.units import CountSegments
 from nci_frames.reporting.gates import RunSummary
 from nci_frames.reporting.write import write_form
 from nci_frames.schemas import REPEAT
@@ -89,7 +89,7 @@ def run_report(
         thresholds = auto_thresholds(prevalence=compared, also=[options.table_threshold])
     with publishing(out) as folder:
         predictions = scan_predictions(source, segments=segments, **columns)
-        tally, units, by_unit, by_segment = count_for_comparison(predictions, thresholds, segments)
+        tally, units, by_unit, count_segments = count_for_comparison(predictions, thresholds, segments)
         if not tally.counted:
             found = listed(f"{rows:,} dropped: {reason}" for reason, rows in tally.dropped.items())
             raise InvalidRowsError("no row of the log is a valid prediction", where=tally.where, found=found)
@@ -98,7 +98,7 @@ def run_report(
             options,
             folder,
             by_unit=by_unit,
-            by_segment=by_segment,
+            count_segments=count_segments,
             unit_rows=None if units is None else units.repeated,
             segments=segments,
             small=small,
@@ -116,7 +116,7 @@ def make_report(
     *,
     segments: Sequence[str],
     by_unit: pl.DataFrame | None,
-    by_segment: SegmentUnits | None = None,
+    count_segments: CountSegments | None = None,
     unit_rows: int | None = None,
     small: SegmentOptions,
     field: pl.DataFrame | None,
@@ -133,7 +133,7 @@ def make_report(
 
     Parameters
     ----------
-    counts, by_unit, by_segment
+    counts, by_unit, count_segments
         Counts by all keys; counts by buckets of units, if *counts* have none; and a function that counts also
         by segments, if *by_unit* has none.
     options, small
@@ -155,7 +155,7 @@ def make_report(
     """
     # Of rows that belong to units, small segments are found by effective rows, which buckets tell.
     some = max(small.min_positives, small.min_negatives)
-    known = by_segment(()) if by_segment is not None and some else by_unit
+    known = count_segments(()) if count_segments is not None and some else by_unit
     pooled = small_segments(counts, segments, small, known)
     if field is not None:
         field = field_with_small_pooled(field, counts, pooled, segments)
@@ -176,7 +176,7 @@ def make_report(
             repeat=repeat,
             unit_counts=by_unit,
             unit_rows=unit_rows,
-            segment_units=by_segment and (lambda at: with_small_pooled(by_segment(at), pooled)),
+            count_segments=count_segments and (lambda at: with_small_pooled(count_segments(at), pooled)),
         )
         said = short_answer(comparison.said)
     answered(comparison)

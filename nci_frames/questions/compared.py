@@ -15,7 +15,7 @@ from nci_frames.questions import places
 from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.question import Question
 from nci_frames.questions.undefined import observed_prevalence
-from nci_frames.questions.units import SegmentUnits
+from nci_frames.questions.units import CountSegments
 from nci_frames.schemas import COUNTS, WEIGHT, collect, has_strata, within
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ class Compared:
         repeats: int = 400,
         unit_counts: pl.DataFrame | pl.LazyFrame | None = None,
         unit_rows: int | None = None,
-        segment_units: SegmentUnits | None = None,
+        count_segments: CountSegments | None = None,
     ) -> None:
         check_repeats(repeats, 2)
         self._counts = collect(counts, COUNTS, strata=True)
@@ -78,7 +78,7 @@ class Compared:
         #: Number of repeats of a cross-validation; areas and own best thresholds are computed within each,
         #: then averaged. None without a key of repeats.
         self.repeat_count: int | None = None if repeat is None else self._counts[repeat].n_unique()
-        self._draws, self._segment_units = repeats, segment_units
+        self._draws, self._count_segments = repeats, count_segments
         check_allowed(not math.isnan(self.threshold), "threshold", self.threshold, "a number")
 
     def _copy(self, kept: Callable[[str], bool]) -> Self:

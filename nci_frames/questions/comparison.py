@@ -285,11 +285,11 @@ class Comparison(AnswerTables):
     @computed
     def _by_segment(self) -> LogCounts:
         """The log by segments, counted by units at the thresholds of the answer if this was deferred."""
-        if self._segment_units is None or not self.segments:
+        if self._count_segments is None or not self.segments:
             return self._log
         known = self._answer_thresholds
         at = known.values() if isinstance(known, dict) else [known]
-        return self._log.with_units(self._segment_units([*at]), self.segments)
+        return self._log.with_units(self._count_segments([*at]), self.segments)
 
     def _repr_html_(self) -> str | None:
         from nci_frames.questions.notebook import notebook_html  # noqa: PLC0415  (only a notebook needs it)

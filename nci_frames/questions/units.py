@@ -12,7 +12,7 @@ from nci_frames.evaluation.rates.rates import RateInterval, clustered_bounds, wi
 from nci_frames.schemas import BUCKET, COUNTS, RATES, WEIGHT
 
 #: Counts a log by segments and buckets of units, at least at the given thresholds.
-SegmentUnits = Callable[[Sequence[float]], pl.DataFrame]
+CountSegments = Callable[[Sequence[float]], pl.DataFrame]
 
 _BOUNDS = ("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
 _SHARES = ("positives_worth", "negatives_worth")

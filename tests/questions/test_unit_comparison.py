@@ -144,14 +144,14 @@ def test_a_large_log_is_counted_in_passes_and_compared_alike(exact, monkeypatch)
     scan = nf.scan_predictions(log(), unit="unit", segments="country")
     wish = "exact" if exact else nf.auto_thresholds(also=[1.0])
     once = counting_units.count_for_comparison(scan, wish, ["country"])
-    assert once.by_unit is once.by_segment is None
+    assert once.by_unit is once.count_segments is None
     monkeypatch.setattr(counting_units, "EXACT_IN_PARTS", 10)
     passes = counting_units.count_for_comparison(scan, wish, ["country"])
     assert {"bucket", "country"} - {*passes.tally.counts.columns} == {"bucket"}
     assert {"bucket", "country"} - {*passes.by_unit.columns} == {"country"}
     one = nf.compare_models(once.tally.counts, **OPTIONS)
     two = Comparison(
-        passes.tally.counts, unit_counts=passes.by_unit, segment_units=passes.by_segment, **OPTIONS
+        passes.tally.counts, unit_counts=passes.by_unit, count_segments=passes.count_segments, **OPTIONS
     )
     assert one.buckets == two.buckets
     # What the rows are worth is found from all thresholds, which are fewer on a grid.
@@ -193,7 +193,7 @@ def test_too_many_segments_are_shown_without_tests_and_the_buckets_stay_many(mon
     monkeypatch.setattr(counting_units, "MOST_BY_BUCKET", 10)
     found = counting_units.count_for_comparison(scan, grid, ["country"])
     assert "country" not in found.by_unit.columns
-    assert found.by_segment is None
+    assert found.count_segments is None
     # Of fewer than 91 a bound would allow for a common kind of units that the log may lack.
     assert found.by_unit["bucket"].n_unique() > 91
     compared = nf.compare_models(found.tally.counts, unit_counts=found.by_unit, **OPTIONS)
