@@ -176,7 +176,9 @@ def _edges_of_bins(positives: Rows, negatives: Rows, traffic: Rows) -> tuple[lis
     """
     wanted = {edge for reached in (positives, negatives) for edge in _edges(reached, _QUANTILES)}
     every = np.stack([2 * positives, negatives, traffic])
-    few = [0, *_spaced(wanted - {len(traffic)}, every, 0, _LEAST_IN_BIN)]
+    several = _spaced(wanted - {len(traffic)}, every, 0, _LEAST_IN_BIN)
+    # Of two bins the weights do not matter, and the lower one may lack positives.
+    few = [0, *(several or _spaced(wanted - {len(traffic)}, every[1:], 0, _LEAST_IN_BIN)[-1:])]
     tail = {*_edges(positives, 1 - _TAIL)} - {len(traffic)}
     return few, [*few, *_spaced(tail, np.stack([positives, traffic]), few[-1], _LEAST_IN_TAIL)]
 

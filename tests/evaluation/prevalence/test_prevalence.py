@@ -144,6 +144,15 @@ def test_intervals_hold_where_most_traffic_is_positive_and_few_positives_are_kno
     assert held.mean() > 0.9
 
 
+def test_positives_above_all_negatives_are_estimated():
+    reference, traffic = (
+        counts_at(40, 30, 40, 300),
+        pl.DataFrame({"model": "a", "threshold": 0.5, "above": 130, "below": 870}),
+    )
+    found = nf.estimate_prevalence(reference, traffic).row(0, named=True)
+    assert found["prevalence"] == pytest.approx((0.13 - 0.1) / (1 - 0.1), abs=1e-9)
+
+
 def test_keys_that_only_one_side_has():
     reference, traffic = simulated(0.2, rows=10_000, repeats=3)
     shared = nf.estimate_prevalence(nf.pool_counts(reference, over="segment"), traffic)
