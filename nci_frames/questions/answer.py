@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.counts.resolution import one_score, without_claims
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.metrics import asked_metric, called_metric
@@ -127,7 +128,11 @@ class AskedLog:
             asked = {"metric": self._metric, "beta": question.beta}
             if "prevalence" in called_metric(self._metric).meta.root_names():
                 asked["prevalence"] = list(prevalence)
-        points = select_operating_points(self.rates, **asked)
+        judged, rates = self.log.judged, self.rates
+        if question.own and judged is not None and not judged.select(one_score(judged.columns).all()).item():
+            # Where it is judged on a grid, a threshold above all scores is none of the candidates.
+            rates = without_claims(rates)
+        points = select_operating_points(rates, **asked)
         return points if "prevalence" in points.columns else points.join(etas, how="cross")
 
     def _values(self, prevalence: Sequence[float]) -> pl.DataFrame:
@@ -286,13 +291,23 @@ class AskedLog:
         if self._area is not None:
             counts = self._logs.curves(self._area)
         elif self.question.own:
-            counts = self._logs.at(roc_convex_hull(self.rates if self.own is None else self.own.points))
+            counts = self._logs.at(self._best_points)
         elif self.question.alerts is not None:
             counts = self._logs.by_unit
         else:
             points = self._points(prevalence).filter(prevalence=prevalence[0]).drop("prevalence")
             return self._compared(self._logs.at(points), prevalence)
         return self._kept_at("tested", prevalence, lambda etas: self._compared(counts, etas), self.places)
+
+    @cached_property
+    def _best_points(self) -> pl.DataFrame:
+        """The operating points that can be the best of a model: above all scores, F-beta is 0."""
+        if self.own is not None:
+            return roc_convex_hull(self.own.points)
+        hull = roc_convex_hull(self.rates)
+        above = select_operating_points(self.rates, threshold=math.inf).drop_nulls("tp")
+        found = pl.concat([hull, above.select(hull.columns)])
+        return found.unique(["model", "threshold"], maintain_order=True)
 
     def _compared(self, counts: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
         found = compare_best(

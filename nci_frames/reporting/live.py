@@ -143,7 +143,9 @@ def _words(comparison: Comparison) -> str:
     if question.alerts is not None:
         return f"at most {question.alerts:,.15g} among {question.volume:,.15g} rows"
     if question.cost is not None:
-        return f"{question.cost[0]:,.6g}, a false alarm costs {question.cost[1]:,.6g}"
+        missed, false, *review = question.cost
+        reviewed = "".join(f", the review of an alert {cost:,.6g}" for cost in review)
+        return f"{missed:,.6g}, a false alarm costs {false:,.6g}{reviewed}"
     if not question.f_beta or question.beta == 1:
         return "1, recall and precision count equally" if question.f_beta else ""
     return f"{format_grid(question.beta)}, {'recall' if question.beta > 1 else 'precision'} counts more"

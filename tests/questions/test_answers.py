@@ -1,6 +1,7 @@
 """Answers to one question, against loops over models, thresholds and prevalences."""
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -394,3 +395,15 @@ def test_of_many_models_those_that_lead_by_what_is_asked_have_bounds():
         assert told["rank"][0] == 1
         # The other two were not compared, however many rows there are.
         assert "not known whether worse: m" in "\n".join(answer_lines(asked.said)).lower()
+
+
+def test_no_alert_at_all_may_be_the_cheapest_threshold():
+    """A constant score flags all rows or none; none costs less where positives are rare."""
+    rows = LOG.select("model", "label", "score")
+    log = pl.concat([rows, rows.with_columns(model=pl.lit("const"), score=pl.lit(0.3))])
+    question = nf.Question(prevalence=1e-4, cost=(200, 5, 8))
+    counts = nf.count_confusion(log, thresholds="exact")
+    answer = nf.compare_models(counts, prevalence=GRID, question=question, repeats=20).answer
+    row = answer.row(by_predicate=pl.col("model") == "const", named=True)
+    assert row["threshold"] == math.inf
+    assert [row[name] for name in ("value", "lower", "upper")] == pytest.approx([0.02] * 3)

@@ -81,9 +81,16 @@ class PointMetrics:
         prevalence: float,
         betas: list[float],
         own: int,
+        *,
+        never: bool,
     ) -> "PointMetrics":
-        """Prepare metrics at thresholds of a log, or at the best of them if *own* is not 0."""
+        """Prepare metrics at thresholds of a log, or at the best of them if *own* is not 0.
+
+        With *never* no positive decision at all is one more of these.
+        """
         points, reached = thresholds.tolist(), histogram.reached(thresholds)
+        if never:
+            points, reached = [*points, np.inf], np.append(reached, 0)
         itself = reaching(histogram.positives[None], histogram.negatives[None], reached)
         rates = _rates(points, itself, prevalence)
         grids = metric_grids(rates, metrics, "observed" if grid is None else grid, betas, band=False)

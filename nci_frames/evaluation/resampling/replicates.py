@@ -125,7 +125,9 @@ def resample(
 
     def replicated(given: Counted) -> Replicates:
         chosen = own or pos_fraction is not None
-        whole = given.coarser(steps_of_recall(given.histogram)) if chosen else given
+        whole, never = _few_steps(given) if chosen else (given, False)
+        # Within a budget, no positive decision says nothing of a model.
+        never = never and bool(own)
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
         observed = whole.histogram.observed_prevalence
         etas = np.ravel(etas_of(whole.histogram.group, np.array([observed]))).tolist()
@@ -155,7 +157,9 @@ def resample(
             )
         elif metrics:
             itself = observed if grid is not None else etas[0]
-            at_points = PointMetrics.of(counts.histogram, points, metrics, grid, itself, betas, own)
+            at_points = PointMetrics.of(
+                counts.histogram, points, metrics, grid, itself, betas, own, never=never
+            )
             if smooth and isinstance(whole, StrataCounts):
                 rng = stream(logs.seed, {"__unseen": True, **whole.histogram.group.row(0, named=True)})
                 unseen_rows = (*heaviest_rows(whole, points), rng)
@@ -171,6 +175,12 @@ def resample(
     ):
         each = [replicated(given) for given in same]
         yield each[0] if logs.over is None else _mean(each, logs.over)
+
+
+def _few_steps(given: Counted) -> tuple[Counted, bool]:
+    """Return counts at the steps of recall, and whether no row need be predicted positive."""
+    steps, empty = steps_of_recall(given.histogram), given.histogram.empty_first
+    return given.coarser(steps[:-1] if empty else steps), empty or given.histogram.every_score
 
 
 def by_keys(found: Iterable[Replicates]) -> dict[tuple[object, ...], list[Replicates]]:

@@ -84,8 +84,8 @@ def cross_fit(
     if few false positives are expected. With 100 positives and 10,000 negatives the bias is below 0.01 at
     prevalences down to 0.0001 (docs/honesty.md), while ``optimistic`` is 0.06 to 0.16 too high.
 
-    Candidates are the counted thresholds. Of more than about a thousand, they are those at which recall grows
-    by one row at first, then by about half a percent.
+    Candidates are the counted thresholds; of exact counts also one above all scores. Of more than about a
+    thousand, they are those at which recall grows by one row at first, then by about half a percent.
 
     References
     ----------
@@ -127,7 +127,11 @@ def _tables(frame: pl.DataFrame, wanted_of: Callable[[float], "_Wanted"], logs: 
     for counts in counted_groups(frame, logs):
         wanted = wanted_of(counts.histogram.observed_prevalence)
         few = counts.coarser(steps_of_positives(counts.histogram)) if wanted.by_lines else counts
-        few = few.coarser(steps_of_recall(few.histogram))
+        steps = steps_of_recall(few.histogram)
+        # F-beta is 0 without positive decisions.
+        if counts.histogram.every_score and not wanted.by_lines and np.inf not in steps:
+            steps.append(np.inf)
+        few = few.coarser(steps)
         tables.append(_fitted(few, wanted, logs))
     keys = logs.keys(frame)
     return CROSS_FITS.joined(tables, frame.select("model", *keys)).sort("model", *keys, "prevalence", "beta")

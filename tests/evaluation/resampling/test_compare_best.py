@@ -236,7 +236,12 @@ def test_what_does_not_vary_has_no_width_however_large_the_lead():
     error = np.array([[0.0, 0.1], [0.1, 0.0]])
     shape = error.shape
     found = Contenders(
-        np.zeros(shape), error, np.full(shape, 20.0), np.ones(shape, np.bool_), np.zeros((2, 5))
+        np.zeros(shape),
+        error,
+        np.full(shape, 20.0),
+        np.ones(shape, np.bool_),
+        np.ones(shape, np.bool_),
+        np.zeros((2, 5)),
     )
     assert found.half_width(50.0).tolist() == [[0.0, np.inf], [np.inf, 0.0]]
     assert found.half_width(2.0)[0, 0] == 0.0
@@ -413,3 +418,14 @@ def test_a_report_without_bounds_shows_none():
     sent = live_numbers(comparison)["answers"][0]["models"]["columns"]
     assert sent["lower"]["values"] == sent["upper"]["values"] == [None]
     assert not any("95 %" in line for line in answer_lines(comparison.said))
+
+
+def test_a_lead_of_many_rows_is_told_however_little_either_value_varies():
+    """Of two models one finds all positives and the other none; neither varies by two rows."""
+    counts = counts_at([40, 0, 36], [0, 0, 0], 40, 4000, model=["all", "none", "most"])
+    found = nf.compare_best(counts, metric="recall", prevalence=0.01, repeats=200)
+    told = dict(found.select("model", "distinguishable").iter_rows())
+    # Four rows may be chance.
+    assert not told["most"]
+    assert told["none"]
+    assert found.filter(model="none")["reason"].item() is None

@@ -46,8 +46,10 @@ def test_against_brute_force(metric, sign, units):
     for given in several:
         mine = found.filter(model=given.histogram.group["model"].item())
         assert set(mine["prevalence"]) in ({None}, set(etas))
-        # For F-beta some bins are merged, which draws other halves.
-        group = given.coarser(steps_of_positives(given.histogram)) if metric == "f_beta" else given
+        # For F-beta some bins are merged, which draws other halves; else one above all scores is added.
+        merged = metric == "f_beta"
+        cuts = steps_of_positives(given.histogram) if merged else [*given.histogram.thresholds, np.inf]
+        group = given.coarser(cuts)
         whole = group.histogram
         rows = int(whole.positives.sum()), int(whole.negatives.sum())
         for row in mine.iter_rows(named=True):
@@ -122,3 +124,21 @@ def test_precision_without_a_positive_decision_is_undefined():
     row = nf.cross_fit(counts, metric="precision", prevalence=0.1).row(0, named=True)
     assert (row["value"], row["repeats"]) == (None, 0)
     assert row["reason"] == "undefined in every half"
+
+
+@pytest.mark.parametrize("weight", [None, 2.0])
+def test_a_threshold_above_all_scores_is_a_candidate_of_exact_counts(weight):
+    """Where positives are rare, no positive decision at all is cheaper than a constant score."""
+    log = pl.DataFrame({"model": "a", "label": [1] * 20 + [0] * 80, "score": 0.3})
+    log = log if weight is None else log.with_columns(weight=pl.lit(weight))
+    counts = nf.count_confusion(nf.scan_predictions(log, weight=None if weight is None else "weight"))
+    cost, asked = nf.expected_cost(c_fp=5, c_fn=200), {"prevalence": 1e-4}
+    fitted = nf.cross_fit(counts, metric=cost, **asked).row(0, named=True)
+    point = nf.select_operating_points(nf.compute_rates(counts), metric=cost, **asked)
+    assert fitted["threshold"] == point["threshold"].item() == np.inf
+    assert fitted["value"] == pytest.approx(200e-4) == fitted["optimistic"]
+    best = nf.compare_best(counts, metric=cost, threshold="own", repeats=100, **asked)
+    assert best["value"].item() == pytest.approx(200e-4)
+    # On a grid, other scores may lie above the highest threshold.
+    grid = counts.drop("resolution")
+    assert nf.cross_fit(grid, metric=cost, **asked)["threshold"].item() == pytest.approx(0.3)
