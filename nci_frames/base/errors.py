@@ -173,6 +173,9 @@ class SchemaError(NciFramesError):
         if role == "score" and "decision" in available:
             classes = Call("scan_classes opens them", "nci-frames report LOGS --classes compares them")
             hint = f"if these are decisions among classes, {classes}; otherwise {hint}"
+        if {"tp", "fp", "fn", "tn"} <= {*available} and role in {"label", "score"}:
+            reports = Call("compare_models takes them", "give the log; in Python compare_models takes counts")
+            hint = f"these are counts, not rows: {reports}"
         # These option names are not nouns, so "the by" would be no English.
         part = f"option {role}" if role in {"by", "over", "units"} else f"the {role}"
         return cls(

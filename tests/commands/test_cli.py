@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import nci_frames as nf
 from nci_frames.base.folders import publishing
 from nci_frames.files.save_chart import CHART_KINDS
 from nci_frames.files.save_table import TABLE_KINDS
@@ -245,3 +246,10 @@ def test_no_name_and_no_path_can_steer_the_terminal(tmp_path):
     failed = ended(3, "report", tmp_path / "log.parquet", "--score", evil, "--out", tmp_path / "out")
     for output in (done.output, failed.output):
         assert not {letter for letter in output if not letter.isprintable()} - {"\n"}
+
+
+def test_counts_are_no_log_and_the_error_says_who_takes_them(tmp_path):
+    path = tmp_path / "counts.parquet"
+    nf.count_confusion(random_log(100)).write_parquet(path)
+    told = ended(3, "report", path, *QUICK, "--out", tmp_path / "out").output
+    assert "these are counts, not rows: give the log; in Python compare_models takes counts" in told
