@@ -14,13 +14,11 @@ from scipy.optimize import brentq
 
 import nci_frames as nf
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.crossovers.lines import lower_envelope
 from tests.cases import first_quick
 from tests.comparisons import counts_of
 from tests.logs import counts_at, random_log, rates_of
 
 WHOLE = st.integers(0, 60)
-HUNDREDTHS = st.integers(0, 1000).map(lambda n: n / 100)
 
 
 points = st.lists(st.tuples(st.sampled_from("abc"), WHOLE, WHOLE), min_size=1, max_size=12)
@@ -29,18 +27,6 @@ points = st.lists(st.tuples(st.sampled_from("abc"), WHOLE, WHOLE), min_size=1, m
 def f_beta(tpr: Any, fpr: Any, eta: Any, beta: Any) -> Any:
     with np.errstate(invalid="ignore"):
         return (1 + beta**2) * eta * tpr / (beta**2 * eta + eta * tpr + (1 - eta) * fpr)
-
-
-@given(lines=st.lists(st.tuples(HUNDREDTHS, HUNDREDTHS), min_size=1, max_size=40))
-def test_the_envelope_is_the_least_of_all_lines(lines):
-    intercepts, slopes = np.array(lines).T
-    envelope = lower_envelope(intercepts, slopes)
-    assert envelope.starts[0] == 0
-    assert (np.diff(envelope.starts) > 0).all()
-    x = np.concatenate([[0], np.logspace(-6, 6, 200), envelope.starts])
-    heights = intercepts[:, None] + slopes[:, None] * x
-    found = heights[envelope.lines[envelope.at(x)], np.arange(len(x))]
-    assert found == pytest.approx(heights.min(axis=0), rel=1e-9, abs=1e-9)
 
 
 @given(points=points)
