@@ -5,6 +5,7 @@ damaged footers crash it. So this file looks for the pages itself.
 """
 
 import os
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -22,7 +23,8 @@ from nci_frames.counting.kernels.thrift import Places, find_fields
 #: Field numbers in Parquet's definition: of a footer, its row groups, their columns, and a column's metadata.
 _METADATA = (4, 1, 3)
 _TYPE, _PATH, _VALUES, _SIZE, _DATA_PLACE, _DICTIONARY_PLACE = ((*_METADATA, n) for n in (1, 3, 5, 7, 9, 11))
-_OF_COLUMNS = [_TYPE, _PATH, _VALUES, _SIZE, _DATA_PLACE, _DICTIONARY_PLACE]
+_ROW_GROUP = (4, 3)
+_OF_FOOTER = [_TYPE, _PATH, _VALUES, _SIZE, _DATA_PLACE, _DICTIONARY_PLACE, _ROW_GROUP]
 #: Of a page header: its size, checksum, and number of values in either version.
 _OF_PAGES = [(3,), (4,), (5, 1), (8, 1)]
 #: Bytes that nearly every header fits into; headers with long statistics need more.
@@ -64,25 +66,28 @@ def _chunks(file: int, columns: Collection[str]) -> Iterator[_Chunk]:
     if end[4:] != b"PAR1" or length > size - 8:
         raise ValueError("no footer")
     footer = os.pread(file, length, size - 8 - length)
-    fields = find_fields(footer, [0], [length], _OF_COLUMNS, room=length // 2)
+    fields = find_fields(footer, [0], [length], _OF_FOOTER, room=length // 2)
+    groups = np.count_nonzero(fields.which == len(_OF_FOOTER) - 1)
     column = (fields.which == 0).cumsum() - 1  # the first field of each is its type
     if fields.ends[0] < 0 or column.min(initial=0) < 0:
         raise ValueError("no struct")
-    table = np.tile([0, 0, -1, -1, 0, 0], (column.max(initial=-1) + 1, 1))
+    table = np.tile([0, 0, -1, -1, 0, 0, 0], (column.max(initial=-1) + 1, 1))
     table[column, fields.which] = fields.value
     # A dictionary precedes the data. The place of a missing page is absent or 0.
-    starts = np.where(table[:, 4:] == 0, size, table[:, 4:]).min(axis=1)
+    starts = np.where(table[:, 4:6] == 0, size, table[:, 4:6]).min(axis=1, initial=size)
     values, sizes = table[:, 2], table[:, 3]
-    if (starts < 0).any() or (sizes < 0).any() or (sizes > size - starts).any():
+    if (starts < 0).any() or (table[:, 2:4] < 0).any() or (sizes > size - starts).any():
         raise ValueError("a column has bytes that the file has not")
     paths: list[list[bytes]] = [[] for _ in table]
     names = fields.which == 1
     for place, last, long in zip(column[names], fields.end[names], fields.value[names], strict=True):
         paths[place].append(footer[last - long : last])
-    for path, start, long, number in zip(
-        paths, starts.tolist(), sizes.tolist(), values.tolist(), strict=True
+    named = [b".".join(path).decode() for path in paths]
+    if any(number != groups for name, number in Counter(named).items() if name in columns):
+        raise ValueError("a row group lacks a column")
+    for name, start, long, number in zip(
+        named, starts.tolist(), sizes.tolist(), values.tolist(), strict=True
     ):
-        name = b".".join(path).decode()
         if name in columns and long:
             yield _Chunk(start, long, number, name)
 

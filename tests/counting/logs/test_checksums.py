@@ -84,6 +84,16 @@ def test_a_footer_with_a_column_name_that_is_no_text_is_damage(tmp_path: Path) -
         nf.count_confusion(nf.scan_predictions(file), thresholds=[0.5])
 
 
+def test_a_column_that_one_row_group_lacks_is_damage(tmp_path: Path) -> None:
+    file = tmp_path / "log.parquet"
+    pq.write_table(TABLE.select(["number", "whole"]), file, row_group_size=1000, store_schema=False)
+    whole = file.read_bytes()
+    place = whole.rindex(b"number")
+    file.write_bytes(whole[:place] + b"numbes" + whole[place + 6 :])
+    assert found_in(file, ["number"]) == "the footer is damaged"
+    assert found_in(file, ["whole"]) is None
+
+
 #: Those that a log can need; of others no page is looked at.
 FLAT = TABLE.column_names[:-1]
 
