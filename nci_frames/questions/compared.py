@@ -14,7 +14,7 @@ from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.questions import places
 from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.question import Question
-from nci_frames.questions.undefined import observed_prevalence
+from nci_frames.questions.undefined import observed_prevalence, totals
 from nci_frames.questions.units import CountSegments
 from nci_frames.schemas import COUNTS, WEIGHT, collect, has_strata, within
 
@@ -102,9 +102,14 @@ class Compared:
         return self._log.summed(self._log.rows.total)
 
     @computed
+    def sizes(self) -> pl.DataFrame:
+        """Rows of each model: ``model``, ``positives`` and ``negatives``, or the sums of their weights."""
+        return totals(self._near, ()).sort("model")
+
+    @computed
     def observed_prevalence(self) -> float | None:
         """Share of positives among all rows of the log; None if it has no rows."""
-        return observed_prevalence(self._near)
+        return observed_prevalence(self.sizes)
 
     @property
     def prevalence(self) -> tuple[float, ...]:

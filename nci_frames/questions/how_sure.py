@@ -10,9 +10,10 @@ from nci_frames.base.messages import quantity
 from nci_frames.charts.best_model import chart_probability_best
 from nci_frames.charts.intervals import chart_precision_uncertainty
 from nci_frames.evaluation.projection.bands import precision_band
+from nci_frames.questions.answer_lines import percent
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, note, of_shown, picture, shown_models
-from nci_frames.tables.numbers import f_beta_name, format_threshold
+from nci_frames.tables.numbers import f_beta_name, format_count, format_threshold
 
 
 def _by_f_beta(comparison: Comparison) -> pl.DataFrame | None:
@@ -42,6 +43,26 @@ def _draw_bands(table: pl.DataFrame, comparison: Comparison) -> Chart:
     few = table.clear() if widest is None else of_shown(widest, comparison, most=_MOST_BANDS)
     models, observed = shown_models(comparison), comparison.observed_prevalence
     return chart_precision_uncertainty(table, few, models=models, observed=observed)
+
+
+def read_rows(comparison: Comparison) -> list[str]:
+    """Return sentences if the models have different numbers of rows; none if they may have the same rows."""
+    # Sums of the same weights in another order differ in their last digits.
+    classes = pl.col("positives", "negatives").cast(pl.Float64).round_sig_figs(9)
+    sizes = comparison.sizes.with_columns(classes, rows=pl.col("positives") + pl.col("negatives"))
+    ends = sizes.sort("rows", "positives", "model").gather([0, -1])
+    if ends.select("positives", "negatives").n_unique() == 1:
+        return []
+    fewest, most = (
+        f"{row['model']} has {format_count(row['rows'])} ({percent(row['positives'] / row['rows'])} positive)"
+        if row["rows"]
+        else f"{row['model']} has none"
+        for row in ends.iter_rows(named=True)
+    )
+    return [
+        f"The models do not have the same rows: {fewest}, {most}. Their values may differ because of the "
+        "rows, and the tests do not see that. The prevalence of the log is that of all these rows together."
+    ]
 
 
 def read_independence(comparison: Comparison) -> str:
@@ -131,6 +152,7 @@ QUESTIONS = (
         chart_probability_best,
         rule="prevalence",
     ),
+    note("rows", "Do all models have the same rows?", read_rows),
     note(
         "independence",
         "What do intervals and tests resample?",

@@ -10,21 +10,14 @@ from nci_frames.evaluation.support.reasons import first_reason
 from nci_frames.schemas import COUNTS, beside
 
 
-def observed_prevalence(rates: pl.DataFrame) -> float | None:
-    """Return the share of positives among the rows of all models; None without rows.
+def observed_prevalence(sizes: pl.DataFrame) -> float | None:
+    """Return the share of positives among the rows of all models, given those of each; None without rows.
 
-    The rows of a model are those of its first threshold, as all thresholds have the same rows.
-
-    >>> rates = pl.DataFrame({
-    ...     "model": ["a", "a", "b"], "threshold": [0.1, 0.2, 0.1],
-    ...     "positives": [1, 1, 3], "negatives": [3, 3, 1],
-    ... })
-    >>> observed_prevalence(rates)
+    >>> observed_prevalence(pl.DataFrame({"model": ["a", "b"], "positives": [1, 3], "negatives": [3, 1]}))
     0.5
     """
-    rows = _totals(rates, ()).select("positives", "negatives").sum()
-    size = rows["positives"][0] + rows["negatives"][0]
-    return rows["positives"][0] / size if size else None
+    positives, negatives = sizes.select(pl.col("positives", "negatives").sum()).row(0)
+    return positives / (positives + negatives) if positives + negatives else None
 
 
 def segment_sizes(rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
@@ -38,7 +31,7 @@ def segment_sizes(rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
     [('2', 12), ('1', 4)]
     """
     rows = (pl.col("positives") + pl.col("negatives")).sum()
-    sizes = _totals(rates, segments).group_by(segments).agg(rows=rows)
+    sizes = totals(rates, segments).group_by(segments).agg(rows=rows)
     return sizes.sort(-pl.col("rows"), *segments, nulls_last=True)
 
 
@@ -56,7 +49,7 @@ def undefined_groups(points: pl.DataFrame, rates: pl.DataFrame, segments: Sequen
     """
     keys = ["model", *segments]
     told = points.select(*keys, "threshold", "reason")
-    known = beside(told, _totals(rates, segments), keys)
+    known = beside(told, totals(rates, segments), keys)
     positives, negatives = pl.col("positives"), pl.col("negatives")
     empty = first_reason(
         ((positives == 0) & (negatives == 0), "no rows"),
@@ -79,7 +72,8 @@ def uncounted(points: pl.DataFrame, rates: pl.DataFrame) -> str | None:
     return str(told.join(near, on="model", how="left").select(_not_counted()).item())
 
 
-def _totals(rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
+def totals(rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
+    """Return the rows of each model and segment: those of its first threshold, as all have the same."""
     return rates.group_by("model", *segments).agg(pl.col("positives", "negatives").first())
 
 

@@ -1,5 +1,6 @@
 """The tables of a comparison are those of the functions, and every report shows what they hold."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,13 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.questions.how_sure import read_assumption
 from nci_frames.reporting.html import render_report
+from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_comparison
 from nci_frames.tables.markdown import literal
 from tests.comparisons import printed
 from tests.fuzz.calls import calls
-from tests.logs import random_log, small_logs, unit_log
+from tests.logs import counts_at, random_log, small_logs, unit_log
 
 
 @pytest.mark.thorough
@@ -251,3 +253,22 @@ def test_counts_without_a_row_have_tables_without_a_row():
     call = calls()["compare_models"]
     comparison = nf.compare_models(call.frames[0].clear(), **call.options)
     assert comparison.rates.is_empty()
+
+
+@pytest.mark.parametrize(
+    ("totals", "told"),
+    [
+        # Of the models between, nothing is said.
+        ((30, 2_970), "a has 1,000 (2 % positive), c has 3,000 (1 % positive)"),
+        ((25, 975), "a has 1,000 (2 % positive), c has 1,000 (2.5 % positive)"),
+        ((0, 0), "c has none, b has 1,000 (2 % positive)"),
+        ((20, 980), None),
+    ],
+)
+def test_models_with_different_rows_are_said_to_have_them(totals, told):
+    positives, negatives = np.array([20, 20, totals[0]]), np.array([980, 980, totals[1]])
+    counts = counts_at(positives // 2, negatives // 100, positives, negatives)
+    said = json.loads(render_json(nf.compare_models(counts, prevalence=[0.01])))["questions"]
+    assert ("rows" in said) == (told is not None)
+    if told is not None:
+        assert said["rows"]["sentences"][0].startswith(f"The models do not have the same rows: {told}.")
