@@ -165,16 +165,29 @@ def value_name(question: Question, /) -> str:
 
 def _value(answer: Answer, row: _Row) -> str:
     """Return the name and value of the metric; a cost is for the volume, if given, and per row otherwise."""
-    rows = answer.question.volume if answer.question.cost is not None else None
+    cost = answer.question.cost is not None
+    rows = answer.question.volume if cost else None
+    shown = numbers.format_value if rows is None else _amount
     value, lower, upper = (
         None if number is None else number * (rows or 1)
         for number in (row["value"], row["lower"], row["upper"])
     )
-    shown = numbers.format_value if rows is None else _amount
-    per = (
-        "" if answer.question.cost is None else " a row" if rows is None else f" for {quantity(rows, 'row')}"
-    )
-    return f"{measure_name(answer.question)} {shown(value)}{per}{bounds_in_words(lower, upper, shown)}"
+    per = "" if not cost else " a row" if rows is None else f" for {quantity(rows, 'row')}"
+    bounds = bounds_in_words(lower, upper, shown)
+    return f"{measure_name(answer.question)} {shown(value)}{per}{bounds}{_without_model(answer, shown)}"
+
+
+def _without_model(answer: Answer, shown: Callable[[float | None], str]) -> str:
+    """Return the lowest cost without a model; empty if another metric was asked for."""
+    question = answer.question
+    if question.cost is None:
+        return ""
+    missed, false, *review = question.cost
+    costs = {"no alert": missed * answer.prevalence}
+    if question.alerts is None:
+        costs["an alert for every row"] = false * (1 - answer.prevalence) + sum(review)
+    what = min(costs, key=lambda name: costs[name])
+    return f"; without a model, {what} costs {shown(costs[what] * (question.volume or 1))}"
 
 
 def bounds_in_words(

@@ -180,6 +180,10 @@ def test_costs_and_alerts_are_told_in_numbers_of_the_user(ask):
     text = "\n".join(answer_lines(answer))
     assert "(a missed positive costs 200, a false alarm 1) at threshold 0.5:" in text
     assert f"expected cost {row['value'] * 2e6:,.0f} for 2,000,000 rows" in text
+    # Without any alert it would be 4,000,000.
+    assert "; without a model, an alert for every row costs 1,980,000\n" in text
+    (_, said, *_) = answer_lines(ask(prevalence=0.01, cost=(20, 1, 0.5), threshold=0.5))
+    assert said.endswith("; without a model, no alert costs 0.200")
     assert f"Of 2,000,000 rows: {row['pos_fraction'] * 2e6:,.0f} alerts" in text
     assert f"{row['recall'] * 2e4:,.0f} of 20,000 positives found" in text
 
