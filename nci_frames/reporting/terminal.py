@@ -33,7 +33,13 @@ _ROWS = 20
 _ANSWER, _BASIS = 13, 8
 
 
-def print_answer(comparison: AnyComparison, console: Console, *, most: int | None = _ANSWER) -> None:
+def print_answer(
+    comparison: AnyComparison,
+    console: Console,
+    *,
+    most: int | None = _ANSWER,
+    questions: Sequence[ReportQuestion] | None = None,
+) -> None:
     """Print the answer: model to choose, equally good models, where the order changes, worse segments.
 
     Parameters
@@ -44,10 +50,18 @@ def print_answer(comparison: AnyComparison, console: Console, *, most: int | Non
         Console to print to.
     most
         Maximum number of lines; None prints all.
+    questions
+        Questions of the report, without which their parts of the answer are left out; None means all.
     """
-    first, *rest = _said(comparison, lambda one: _of_answer(one) and one.draw is None and one.say is not None)
-    _print_wrapped(console, first, indent="", style="bold")
-    _print_lines(console, rest, most=most)
+
+    def wanted(one: ReportQuestion) -> bool:
+        told = _of_answer(one) and one.draw is None and one.say is not None
+        return told and (questions is None or one in questions)
+
+    said = _said(comparison, wanted)
+    if said:
+        _print_wrapped(console, said[0], indent="", style="bold")
+        _print_lines(console, said[1:], most=most)
 
 
 def print_basis(comparison: AnyComparison, console: Console) -> None:
@@ -119,7 +133,7 @@ def render_text(comparison: AnyComparison, /, **more: Any) -> str:
     """Return the terminal output for 100 columns as a string; *more* are further fields of ``Content``."""
     content, console = Content(comparison, **more), Console(width=100, file=io.StringIO(), highlight=False)
     console.print(Text(printable(content.title)))
-    print_answer(comparison, console, most=None)
+    print_answer(comparison, console, most=None, questions=content.questions)
     print_comparison(comparison, console, questions=content.questions)
     for label, value in content.facts:
         _print_wrapped(console, f"{label}: {value}")

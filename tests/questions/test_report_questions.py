@@ -216,6 +216,15 @@ def test_every_form_has_the_answer_to_a_question_of_ones_own(section, tmp_path):
         assert all(part in text for part in (title, "zebras", "Zebras told")), suffix
 
 
+@pytest.mark.parametrize("suffix", ["html", "md", "json", "txt"])
+def test_no_form_has_the_answer_without_its_question(suffix, tmp_path):
+    compared = comparison(prevalence=(0.01, 0.1), beta=(1.0,))
+    without = [one for one in nf.report_questions() if one.name != "answer"]
+    for questions, has in ((None, True), (without, False)):
+        path = nf.write_report(compared, tmp_path / f"report.{suffix}", questions=questions)
+        assert ("Choose forest" in path.read_text(encoding="utf-8").split("<script", maxsplit=1)[0]) == has
+
+
 def test_the_chart_of_precision_names_its_threshold() -> None:
     counts = nf.expected_counts(tpr=0.8, fpr=0.0005, positives=200, negatives=20_000)
     compared = nf.compare_models(counts, prevalence=0.1, threshold=0.5, repeats=20)
