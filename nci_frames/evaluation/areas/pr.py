@@ -69,7 +69,7 @@ def _trapezoid(steps: Steps) -> Parts:
     # If only negatives are predicted positive, precision is 0, even in the limit eta = 1.
     at_start[np.isnan(at_start) & (steps.true0 == 0) & (steps.true1 > 0)] = 0.0
     value = steps.recall * (at_start + at_end) / 2
-    value[:, steps.origin] = 0.0
+    value[:, steps.origin] = 0.0 * at_end[:, steps.origin]
 
     def lower() -> Floats:
         area = steps.recall * (steps.true0 / (steps.true0 + steps.false1))

@@ -43,8 +43,9 @@ def rank_models(table: Frame, /, *, by: Sequence[str] | None = None) -> pl.DataF
         A projection, an areas frame, proper scores, a roll-up, or a projection of classes.
     by
         Columns that identify a comparison. By default all but the model and the results: metric, method,
-        average, prevalence, beta and keys. The threshold is included if all models have the same thresholds;
-        otherwise, as with operating points or exact counts, each (model, threshold) competes.
+        average, prevalence, beta and keys. The threshold is included if the models have the same thresholds
+        in every comparison; otherwise, as with operating points or exact counts, each (model, threshold)
+        competes.
 
     Returns
     -------
@@ -148,6 +149,8 @@ def _comparison(frame: pl.DataFrame, schema: FrameSchema) -> list[str]:
     columns.sort(key=lambda column: order.get(column, -1))
     if "threshold" in frame.columns:
         thresholds = frame.group_by("model").agg(pl.col("threshold").unique().sort())["threshold"]
-        if thresholds.n_unique() == 1:
+        # Models with equal thresholds in all may have other ones in a single comparison, such as a segment.
+        models, sharing = (pl.col("model").n_unique().over(by) for by in (columns, [*columns, "threshold"]))
+        if thresholds.n_unique() == 1 and frame.select((models == sharing).all()).item():
             columns.append("threshold")
     return columns

@@ -155,6 +155,14 @@ def test_the_trapezoid_has_no_anchor(rows, eta):
     assert pr_auc(counts, eta, "trapezoid") == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_no_rule_has_an_area_without_negatives(method):
+    """Not even if all positives have the same score."""
+    counts = counts_at([2], [0], 2, 0, resolution="exact")
+    areas = nf.compute_areas(counts, prevalence=[0.0, 0.5, 1.0], metrics="pr_auc", method=method)
+    assert areas.select("value", "lower", "upper").unique().rows() == [(None, None, None)]
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("method", METHODS)
 @given(

@@ -125,3 +125,15 @@ def test_shared_thresholds_are_compared_one_by_one():
     ]
     together = nf.rank_models(nf.project_rates(rates, metrics="accuracy", prevalence=0.5), by=["metric"])
     assert sorted(together["rank"].to_list()) == [1, 1, 1, 1]
+
+
+def test_operating_points_compete_even_if_the_models_have_the_same_thresholds_in_other_segments():
+    points = {"model": [*"aabb"], "threshold": [0.2, 0.8] * 2, "segment": [*"xyyx"]}
+    rates = nf.compute_rates(counts_at([9, 5, 9, 5], [1, 2, 2, 1], 10, 100, **points))
+    ranking = nf.rank_models(nf.project_rates(rates, metrics="f_beta", prevalence=0.1))
+    assert ranking.select("segment", "model", "rank").rows() == [
+        ("x", "a", 1),
+        ("x", "b", 2),
+        ("y", "b", 1),
+        ("y", "a", 2),
+    ]
