@@ -133,7 +133,7 @@ def _mcc(mix: Mix) -> Numbers:
     of_classes, of_decisions = _apart(mix.priors, mix.priors), _apart(mix.decided, mix.decided)
     value = (_apart(mix.priors, mix.decided) - mix.wrong) / np.sqrt(of_classes * of_decisions)
     # With one class the limit is 0, unless there is only one decision, too.
-    return np.where(of_decisions == 0, np.nan, np.where(of_classes == 0, 0.0, value))
+    return np.where(of_decisions == 0, np.nan, np.where(of_classes == 0, 0.0 * of_decisions, value))
 
 
 _SIGNED: dict[str, Any] = {"lower": -1.0, "scale": 1.0}

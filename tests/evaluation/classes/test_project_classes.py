@@ -158,6 +158,8 @@ def test_what_is_undefined_is_null_and_says_why():
     assert set(known["metric"]) == {"recall"}
     assert set(empty.filter(pl.col("value").is_null())["reason"]) == {"no row of 'd'"}
     assert not empty.filter(pl.col("value").is_null())["supported"].any()
+    alone = nf.project_classes(counts, priors={"a": 0, "b": 0, "c": 0, "d": 1}, metrics=["kappa", "mcc"])
+    assert alone.select("value", "reason").unique().rows() == [(None, "no row of 'd'")]
     one = nf.project_classes(
         counts, priors={"a": 1.0, "b": 0.0, "c": 0.0}, metrics=["kappa", "mcc", "accuracy"]
     )
