@@ -120,8 +120,8 @@ def wish_for(
         "tpr": tpr - target,
         "fpr": target - fpr,
         "pos_fraction": target - said,
-        # Precision >= p without a division by 0: true positives minus p times predicted positives.
-        "precision": _ETA * tpr - target * said,
+        # Precision >= p without a division: true positives minus p times predicted ones, if there are any.
+        "precision": pl.when(said > 0).then(_ETA * tpr - target * said),
     }
     size = _ETA * tpr if name == "precision" else pl.lit(target)
     take: Literal["highest", "lowest"] = "highest" if name == "tpr" else "lowest"

@@ -331,3 +331,16 @@ def test_a_budget_below_the_resolution_of_the_log_has_no_threshold() -> None:
     assert found["threshold"].null_count() == found["tpr"].null_count() == 3
     reason = "no counted threshold is known to have a pos_fraction of at most 5e-05 with confidence 0.95"
     assert found["reason"].to_list() == [reason] * 3
+
+
+@pytest.mark.parametrize(("tp", "fp", "prevalence"), [([8, 4], [3, 0], 0.0), ([0, 0], [3, 2], 1.0)])
+def test_a_point_without_precision_reaches_none(tp, fp, prevalence):
+    """At prevalence 0 without false positives, or at 1 without true ones, no row is predicted positive."""
+    rates = nf.compute_rates(counts_at(tp, fp, 10, 10, threshold=[0.2, 0.5]))
+    values = nf.project_rates(rates, metrics="precision", prevalence=prevalence)["value"]
+    assert values.drop_nulls().max() in (None, 0.0)
+    found = nf.select_operating_points(rates, precision=0.1, prevalence=prevalence)
+    assert found.select("threshold", "reason").row(0) == (
+        None,
+        "no counted threshold has a precision of at least 0.1",
+    )
