@@ -120,16 +120,26 @@ def t_test(differences: Floats, ratio: float) -> Floats:
 
 
 def bootstrap_test(differences: Floats, logs: Resampling) -> Floats:
-    """Return two-sided bootstrap p-values of mean differences; all models get the same resampled folds."""
+    """Return two-sided bootstrap p-values of mean differences; all models get the same resampled folds.
+
+    They compare the mean in its standard errors (bootstrap-t): the share of resampled means beyond 0 is below
+    0.05 for two equal models in 9 % of logs with ten folds.
+    """
     cases, models, folds = differences.shape
-    times = times_drawn(logs.seed, {}, folds, logs.repeats)
+    times = np.vstack([np.ones((1, folds)), times_drawn(logs.seed, {}, folds, logs.repeats)])
     p_value = np.ones((cases, models))
     for model in range(models):
-        difference = differences[:, model]
-        sums = times @ np.nan_to_num(difference).T
-        drawn = times @ (~np.isnan(difference)).astype(np.float64).T > 0
-        below, above = (np.sum(side & drawn, axis=0) for side in (sums <= 0, sums >= 0))
-        p_value[:, model] = np.minimum(1, 2 * (1 + np.minimum(below, above)) / (1 + drawn.sum(axis=0)))
+        difference = differences[:, model].T
+        n, sums, squares = (
+            times @ each
+            for each in (~np.isnan(difference), np.nan_to_num(difference), np.nan_to_num(difference) ** 2)
+        )
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = sums / n
+            error = np.sqrt(np.maximum(squares / n - mean**2, 0) / (n - 1))
+            # Folds drawn once and again, without spread, say nothing against equality.
+            far = ~(np.abs(mean[1:] - mean[0]) / error[1:] < np.abs(mean[0]) / error[0]) & (n[1:] > 0)
+        p_value[:, model] = (1 + far.sum(axis=0)) / (1 + (n[1:] > 0).sum(axis=0))
     return p_value
 
 

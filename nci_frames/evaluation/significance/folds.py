@@ -136,7 +136,7 @@ def compare_folds(
     test
         "corrected_t": Nadeau and Bengio's two-sided paired t-test, for folds that share training rows, as in
         a cross-validation. "paired_t": Student's, as in the F-beta plot; it finds far too many differences if
-        folds share rows. "bootstrap": resamples the differences of folds; needs ten folds or more.
+        folds share rows. "bootstrap": resamples folds (bootstrap-t); needs ten or more, independent.
     test_train_ratio
         Test rows per training row of a fold, > 0, for "corrected_t" only. The default is 1/(k-1). With
         several keys (repeats first, then folds), k is the number of values of the last key within the others.

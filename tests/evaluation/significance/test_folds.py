@@ -132,8 +132,8 @@ def test_error_rates_of_the_tests():
     error = 4 * np.sqrt(0.05 * 0.95 / 4000)
     assert np.mean(t_test(differences, 0.0) < 0.05) == pytest.approx(0.05, abs=error)
     assert np.mean(t_test(differences, 1 / 9) < 0.05) < 0.02
-    # The bootstrap of ten folds is somewhat too sure; that is why the documentation wants more.
-    assert 0.05 < np.mean(bootstrap_test(differences, Resampling(repeats=500)) < 0.05) < 0.12
+    # Resampled means alone, without their standard errors, find 9 %.
+    assert 0.02 < np.mean(bootstrap_test(differences, Resampling(repeats=500)) < 0.05) < 0.05 + error
 
 
 def test_holm_across_models():
