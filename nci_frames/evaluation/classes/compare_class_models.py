@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors
-from nci_frames.evaluation.classes.class_log import ClassLog, why_not
+from nci_frames.evaluation.classes.class_log import ClassLog, rates_of, why_not
 from nci_frames.evaluation.classes.intervals import influences, stratum_sums
 from nci_frames.evaluation.classes.mixes import Mixes, read_mixes
 from nci_frames.evaluation.metrics.classes import ClassMetric, metric_of_all
@@ -67,7 +68,9 @@ def compare_class_models(
     Notes
     -----
     The variance of the difference is that of a sum over buckets of the contributions of their rows, by the
-    derivatives of the metric; equal decisions of both models cancel. The test is Student's t, with one degree
+    derivatives of the metric; equal decisions of both models cancel. It is the larger of two: with each model
+    at its own rates, and both at the rates of their rows together, as in a score test. A model without any
+    false decision for a rare class has no variance of its own. The test is Student's t, with one degree
     of freedom fewer than buckets. p-values are adjusted by Holm's method over all pairs of models of a mix.
 
     References
@@ -106,11 +109,17 @@ def _pairs(
 
     at = [(log, asked.of(log)) for log in models]
     values = np.array([mix.value(metric, log.rates)[:, 0] for log, mix in at])
-    moved = np.array([stratum_sums(log, influences(log, metric, mix, log.rates))[:, 0] for log, mix in at])
+    moved = np.array([_moved(metric, log, mix, log.rates) for log, mix in at])
     one, other = np.triu_indices(len(models), 1)
-    apart, difference = moved[one] - moved[other], values[one] - values[other]
-    squares = (apart - apart.mean(axis=-1, keepdims=True)) ** 2
-    together, buckets = squares.sum(axis=-1), apart.shape[-1]
+    difference, alike = values[one] - values[other], np.empty((len(one), *moved.shape[1:]))
+    for place, (a, b) in enumerate(zip(one, other, strict=True)):
+        pooled = rates_of(models[a].total + models[b].total)
+        alike[place] = _moved(metric, *at[a], pooled) - _moved(metric, *at[b], pooled)
+    both = np.stack([moved[one] - moved[other], alike])
+    spread = (both - both.mean(axis=-1, keepdims=True)) ** 2
+    of_own, of_pooled = spread.sum(axis=-1)
+    squares, buckets = np.where((of_pooled > of_own)[..., None], *spread[::-1]), both.shape[-1]
+    together = squares.sum(axis=-1)
     error = np.sqrt(together * buckets / (buckets - 1))
     # If a few rows of a rare class cause most of the variance, its estimate has few degrees of freedom.
     of_all = together[..., None]
@@ -135,3 +144,8 @@ def _pairs(
             "difference": difference[pair, place], "supported": told[pair, place].item(),
             "reason": reason[pair, place] or None, **shown,
         }  # fmt: skip
+
+
+def _moved(metric: ClassMetric, log: ClassLog, mixes: Mixes, rates: Floats) -> Floats:
+    """Return the contributions of each bucket to a metric at *rates*, of shape (mixes, buckets)."""
+    return stratum_sums(log, influences(log, metric, mixes, rates))[:, 0]

@@ -198,7 +198,8 @@ def _free(rows: Floats, traffic: Floats, laws: Floats, mix: Floats) -> tuple[Flo
     shares = rates_of(traffic)
     models, size, decisions = laws.shape
     expected = np.einsum("c,mcd->md", mix, laws)
-    weight = np.divide(1.0, expected, out=np.zeros_like(expected), where=expected > 0)
+    # A decision that is expected in less than one row of the traffic says no more than one of one row.
+    weight = 1 / np.maximum(expected, 1 / traffic.sum(axis=1, keepdims=True))
     basis = np.vstack([np.eye(size - 1), -np.ones(size - 1)])  # directions in which the shares add up to 0
     design = np.einsum("mcd,ck->mdk", laws, basis).reshape(models * decisions, size - 1)
     scaled = design * weight.reshape(-1, 1)

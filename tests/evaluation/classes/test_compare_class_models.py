@@ -95,3 +95,22 @@ def test_a_class_of_few_rows_is_told():
     told = nf.compare_class_models(few, metric="accuracy", priors="uniform").row(0, named=True)
     assert (told["supported"], told["lower"], told["distinguishable"]) == (False, None, None)
     assert told["reason"] == "fewer than 10 independent rows of 2"
+
+
+@pytest.mark.thorough
+def test_a_false_decision_for_a_rare_class_tells_no_equal_models_apart():
+    """If one model alone has it, that model alone had a variance."""
+    laws = np.array([[97, 1, 1, 1], [2, 95, 2, 1], [1, 5, 90, 4], [0.2, 0.3, 0.5, 99]]) / 100
+    label = np.repeat(np.arange(4), [10, 12, 20, 200])
+    rng, tables = np.random.default_rng(3), []
+    one = pl.DataFrame({"label": label, "bucket": np.arange(len(label)), "rows": 1})
+    for log in range(150):
+        for model in "ab":
+            decision = (rng.random((len(label), 1)) > laws.cumsum(axis=1)[label, :3]).sum(axis=1)
+            named = one.with_columns(log=pl.lit(log), model=pl.lit(model), decision=decision)
+            tables.append(named)
+    counts = pl.concat(tables).with_columns(pl.col("rows").cast(pl.Int64))
+    mix = dict(enumerate([0.002, 0.01, 0.05, 0.938]))
+    found = nf.compare_class_models(counts, metric="macro_precision", priors=mix)
+    assert (found["p_value"] < 0.05).mean() < 0.075  # it was 0.11
+    assert ((found["lower"] <= 0) & (found["upper"] >= 0)).mean() > 0.925

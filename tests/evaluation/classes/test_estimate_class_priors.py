@@ -263,3 +263,11 @@ def test_several_estimates_have_their_own_errors_and_reports_count_them():
             labelled(reference), priors=mixes.filter(scenario=scenario), metric="mcc"
         ).answer
         assert (alone["upper"] - alone["lower"]).item() == pytest.approx(widths[place])
+
+
+def test_a_class_that_one_row_of_the_traffic_may_be_has_bounds():
+    """Its decision is expected hardly ever, which gave it all weight, and its share bounds without width."""
+    reference = [[19, 0, 1, 0], [2, 17, 1, 0], [0, 0, 19, 1], [0, 0, 0, 20]]
+    found = mix_of((np.array(reference), [1, 0, 1, 198]))
+    assert held(found, np.array([0, 0, 0, 1])).all()
+    assert (found["upper"] - found["prior"] > 0.01)[:3].all()
