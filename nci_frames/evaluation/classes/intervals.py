@@ -32,7 +32,8 @@ def slopes(metric: ClassMetric, mixes: Mixes, rates: Floats) -> Floats:
 
     def slope(of_recall: Any, of_decided: Any) -> Floats:
         recall, decided = mix.recall[:, None] + of_recall, mix.decided[:, None] + of_decided
-        moved = replace(mix, priors=priors[:, None], recall=recall, decided=decided)
+        ahead = mix.ahead[:, None] + of_recall - of_decided
+        moved = replace(mix, priors=priors[:, None], recall=recall, decided=decided, ahead=ahead)
         return np.asarray(metric.values(moved).imag / _STEP)
 
     found = np.einsum("mdo,mc->mocd", slope(still, step), priors)

@@ -60,8 +60,9 @@ class Mixes:
         known = np.nan_to_num(rates)
         told = np.where((priors != 0) & np.isnan(recall), np.nan, 0.0).sum(axis=-1)
         decided = np.einsum("...c,...cd->...d", priors, known) + told[..., None]
+        ahead = np.einsum("...c,...cd->...d", priors, recall[..., None, :] - known)
         paid = np.einsum("...c,...c->...", priors, (known * self.cost).sum(axis=-1)) + told
-        return Mix(priors, recall, decided, paid, self.classes, self.beta)
+        return Mix(priors, recall, decided, ahead, paid, self.classes, self.beta)
 
     def value(self, metric: ClassMetric, rates: Floats) -> Floats:
         """Return a metric at rates of shape (..., names, names), with a last axis for its outputs."""

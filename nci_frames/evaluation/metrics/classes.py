@@ -32,6 +32,8 @@ class Mix:
     recall: Numbers
     #: Share of each decision in the mix.
     decided: Numbers
+    #: Recall of each class less the share of its decision.
+    ahead: Numbers
     #: Expected cost.
     cost: Numbers
     #: Which names are classes, over which means are taken.
@@ -42,11 +44,6 @@ class Mix:
     def right(self) -> Numbers:
         """Share of the mix in each class that is decided correctly."""
         return np.where(self.priors != 0, self.priors * self.recall, 0.0)
-
-    @property
-    def wrong(self) -> Numbers:
-        """Share of wrong decisions."""
-        return self.decided.sum(axis=-1) - self.right.sum(axis=-1)
 
     @property
     def known(self) -> Numbers:
@@ -120,18 +117,27 @@ def _weighted_f_beta(mix: Mix) -> Numbers:
 
 
 def _apart(shares: Numbers, others: Numbers) -> Numbers:
-    """Return the probability that draws from two distributions differ; exactly 0 if they cannot differ."""
-    return (shares * (others.sum(axis=-1, keepdims=True) - others)).sum(axis=-1)
+    """Return the probability that draws from two distributions differ: a sum of products, also if small."""
+    rest = np.zeros_like(others)
+    rest[..., 1:] += others[..., :-1].cumsum(axis=-1)
+    rest[..., :-1] += others[..., :0:-1].cumsum(axis=-1)[..., ::-1]
+    return (shares * rest).sum(axis=-1)
+
+
+def _above_chance(mix: Mix, largest: Numbers) -> Numbers:
+    """Return accuracy less that of decisions by chance, as a share of its largest possible value."""
+    value = np.where(mix.priors != 0, mix.priors * mix.ahead, 0.0).sum(axis=-1) / largest
+    return value / np.maximum(np.abs(np.real(value)), 1.0)  # above 1 by rounding
 
 
 def _kappa(mix: Mix) -> Numbers:
     chance = _apart(mix.priors, mix.decided)
-    return np.where(chance == 0, np.nan, 1 - mix.wrong / chance)
+    return np.where(chance == 0, np.nan, _above_chance(mix, chance))
 
 
 def _mcc(mix: Mix) -> Numbers:
     of_classes, of_decisions = _apart(mix.priors, mix.priors), _apart(mix.decided, mix.decided)
-    value = (_apart(mix.priors, mix.decided) - mix.wrong) / np.sqrt(of_classes * of_decisions)
+    value = _above_chance(mix, np.sqrt(of_classes) * np.sqrt(of_decisions))
     # With one class the limit is 0, unless there is only one decision, too.
     return np.where(of_decisions == 0, np.nan, np.where(of_classes == 0, 0.0 * of_decisions, value))
 

@@ -106,6 +106,21 @@ def test_two_classes_are_the_binary_case():
     assert paid.to_list() == pytest.approx(costs.to_list(), abs=1e-14)
 
 
+@pytest.mark.parametrize("eta", [1e-12, 1e-40])
+@pytest.mark.parametrize("right", [[70, 30], [100, 99]])
+def test_agreement_keeps_its_digits_if_a_class_is_rare(eta, right):
+    label, decision = (
+        np.repeat([0, 1], 100),
+        np.concatenate([np.arange(100) >= right[0], np.arange(100) < right[1]]),
+    )
+    binary = pl.DataFrame({"model": "m", "label": label, "score": decision.astype(float)})
+    rates = nf.compute_rates(nf.count_confusion(binary, thresholds=[1.0]))
+    wanted = nf.project_rates(rates, metrics=["hss", "mcc"], prevalence=eta)["value"].to_list()
+    counts = counts_of(label, decision.astype(int))
+    found = nf.project_classes(counts, priors={0: 1 - eta, 1: eta}, metrics=["kappa", "mcc"])
+    assert found["value"].to_list() == pytest.approx(wanted, rel=1e-12, abs=0)
+
+
 def test_observed_and_uniform_and_keys_and_weights():
     label, decision = decided_log(3, seed=7)
     keys = {"country": np.where(label + decision > 2, "at", "de")}
