@@ -48,7 +48,7 @@ def merge_counts(*counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     ('a', 0.5, 120, 2, 80, 1998)
     """
     check_allowed(counts, "counts", counts, "at least one counts frame")
-    frames = [_alone(collect(frame, COUNTS, strata=True)) for frame in counts]
+    frames = [without_rates(collect(frame, COUNTS, strata=True)) for frame in counts]
     columns = frames[0].columns
     sources = (frame.with_columns(__source=pl.lit(source, pl.Int64)) for source, frame in enumerate(frames))
     hint = "count with the same keys, or sum a key away with pool_counts"
@@ -136,8 +136,8 @@ def pooled_counts(counts: pl.DataFrame, *, over: str | Sequence[str]) -> pl.Data
     if WEIGHT in dropped:
         # ``weight`` comes last, since whole rows are added exactly.
         rest = [key for key in dropped if key != WEIGHT]
-        return weighted_sums(pooled_counts(counts, over=rest) if rest else _alone(counts))
-    return _add(_alone(counts), ["model", *(key for key in keys if key not in dropped)], dropped)
+        return weighted_sums(pooled_counts(counts, over=rest) if rest else without_rates(counts))
+    return _add(without_rates(counts), ["model", *(key for key in keys if key not in dropped)], dropped)
 
 
 def one_repeat(counts: pl.DataFrame, repeat: str = REPEAT) -> pl.DataFrame:
@@ -161,7 +161,7 @@ def alike_counts(counts: pl.DataFrame) -> tuple[pl.DataFrame, tuple[float, float
     if len(positive) > 1 or len(negative) > 1:
         return counts, None
     keys = ["model", *(key for key in COUNTS.keys(counts.columns) if key != WEIGHT)]
-    return _add(_alone(drawn), keys, [WEIGHT]), (positive[0], negative[0])
+    return _add(without_rates(drawn), keys, [WEIGHT]), (positive[0], negative[0])
 
 
 def add_cells(frame: pl.DataFrame, by: Sequence[str], *also: pl.Expr) -> pl.DataFrame:
@@ -186,9 +186,14 @@ def add_cells(frame: pl.DataFrame, by: Sequence[str], *also: pl.Expr) -> pl.Data
     return unflagged(ordered).group_by(by, maintain_order=True).agg(sums)
 
 
-def _alone(counts: pl.DataFrame) -> pl.DataFrame:
-    """Return counts without the columns of rates, which are not additive."""
-    return counts.drop(COUNTS.derived, strict=False)
+def without_rates(counts: pl.DataFrame) -> pl.DataFrame:
+    """Return counts without the columns of rates, which are not additive.
+
+    An operating point that several selections have chosen has its rows once.
+    """
+    alone = counts.drop(COUNTS.derived, strict=False)
+    selected = {"prevalence", "reason"} & {*counts.columns}
+    return alone.unique(maintain_order=True) if selected else alone
 
 
 def _add(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFrame:

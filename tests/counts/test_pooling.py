@@ -7,7 +7,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from tests.cases import first_quick
-from tests.logs import random_log, small_logs
+from tests.logs import counts_at, random_log, small_logs
 
 
 @pytest.mark.thorough
@@ -115,3 +115,22 @@ def test_a_sum_is_exact_where_all_counts_are(words):
     expected = ["exact" if words[0] == "exact" else "grid", "grid"]
     assert added["resolution"].to_list() == expected
     assert added.select("tp", "fp", "fn", "tn").rows() == [(14, 7, 0, 0), (3, 3, 11, 4)]
+
+
+def test_a_point_selected_for_two_prevalences_is_pooled_once():
+    """In each fold, both prevalences select the same point, but the folds have other ones."""
+    counts = counts_at(
+        [9, 5, 9, 9], [0, 0, 20, 2], 10, 100, model="a", threshold=[0.5, 0.8] * 2, fold=[*"xxyy"]
+    )
+    rates = nf.compute_rates(counts)
+    points = nf.select_operating_points(rates, metric="f_beta", prevalence=[0.1, 0.3])
+    assert points["threshold"].to_list() == [0.5, 0.5, 0.8, 0.8]
+    with pytest.raises(nf.ParameterError, match="different thresholds"):
+        nf.pool_counts(points, over="fold")
+    with pytest.raises(nf.ParameterError, match="different thresholds"):
+        nf.check_projection(points, over="fold")
+    with pytest.raises(nf.ParameterError, match="stands in several rows"):
+        nf.roll_up(points, over="fold", metrics="recall", prevalence=0.1)
+    alike = nf.select_operating_points(rates, threshold=0.5)
+    twice = pl.concat([alike, alike])
+    assert nf.pool_counts(twice, over="fold").equals(nf.pool_counts(alike, over="fold"))

@@ -9,6 +9,7 @@ import polars as pl
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import named_values
 from nci_frames.base.typing import Floats, Frame, Rows
+from nci_frames.counts.pooling import without_rates
 from nci_frames.counts.resolution import in_precision_of, runs_with_every_score
 from nci_frames.schemas import CELLS, COUNTS, RATES, collect, in_runs
 
@@ -127,7 +128,8 @@ def whole_counts(counts: Frame) -> pl.DataFrame:
     """
     frame = collect(counts, COUNTS, strata=True)
     keys = RATES.keys(frame.columns)
-    frame = frame.select("model", *keys, "threshold", "tp", "fp", "fn", "tn", pl.col("^resolution$"))
+    named = ("model", *keys, "threshold", *CELLS)
+    frame = without_rates(frame).select(*named, pl.col("^resolution$"))
     cells = frame.select(CELLS)
     if not all(dtype.is_integer() for dtype in cells.dtypes):
         msg = "sampling needs whole rows, but these counts are sums of weights"

@@ -11,9 +11,9 @@ from nci_frames.base.typing import Field, Frame
 from nci_frames.evaluation.field.prevalences import with_prevalence
 from nci_frames.evaluation.projection.grids import require_selected
 from nci_frames.evaluation.projection.projection import project_checked
-from nci_frames.evaluation.projection.roll_up import shared_threshold
+from nci_frames.evaluation.projection.roll_up import need_points_once, shared_threshold
 from nci_frames.evaluation.support.reasons import first_reason
-from nci_frames.schemas import DECOMPOSITION, RATES, beside, checked, collect, need_each_once
+from nci_frames.schemas import DECOMPOSITION, RATES, beside, checked, collect
 
 KeyValue = str | bytes | float | bool | Decimal | date | time | timedelta
 
@@ -104,9 +104,7 @@ def decompose_difference(
     if own == "selected":
         require_selected(frame)
         frame = frame.with_columns(observed_prevalence="prevalence")
-    msg = "an operating point stands in several rows"
-    hint = "keep one row of each; of points selected for several prevalences, those of one"
-    need_each_once(frame.drop_nulls("threshold"), ["model", *keys, "threshold"], msg, hint)
+    need_points_once(frame.drop_nulls("threshold"), keys)
     known = frame[over].unique().sort().to_list()
     if reference is not None and reference not in known:
         raise ParameterError.unknown_choice("reference", reference, [str(value) for value in known])

@@ -13,7 +13,7 @@ from nci_frames.counts.pooling import add_cells
 from nci_frames.evaluation.field.prevalences import field_of, is_field, numbers_of
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.quotients import rates_of
-from nci_frames.schemas import RATES, ROLL_UP, beside, checked, collect
+from nci_frames.schemas import RATES, ROLL_UP, beside, checked, collect, need_each_once
 
 
 @checked
@@ -56,7 +56,8 @@ def roll_up(
     Raises
     ------
     ParameterError
-        If the segments have different thresholds; if a segment has no prevalence or several; or as in
+        If the segments have different thresholds, or a point was selected several times; if a segment has no
+        prevalence or several; or as in
         ``project_rates``.
     SchemaError
         If *rates* is not a rates frame, or lacks a key of *over*.
@@ -91,6 +92,7 @@ def roll_up(
     check_allowed(segments, "over", segments, "at least one key")
     keys = RATES.need_keys(frame, segments, "over")
     groups = ["model", *(key for key in keys if key not in segments)]
+    need_points_once(frame, keys)
     same = shared_threshold(frame, keys)
     _require_equal_thresholds(frame, groups, segments, same)
 
@@ -130,6 +132,13 @@ def roll_up(
     micro = whole.join(pooled.select(*point, "segments", "skipped"), on=point, nulls_equal=True)
     table = ROLL_UP.joined([averaged, micro], frame.select(groups))
     return table.sort(*point, "metric", "average", "prevalence", "beta")
+
+
+def need_points_once(frame: pl.DataFrame, keys: Sequence[str]) -> None:
+    """Raise ParameterError if an operating point was selected several times."""
+    msg = "an operating point stands in several rows"
+    hint = "keep one row of each; of points selected for several prevalences, those of one"
+    need_each_once(frame, ["model", *keys, "threshold"], msg, hint)
 
 
 def shared_threshold(frame: pl.DataFrame, keys: Sequence[str]) -> list[str]:
