@@ -69,7 +69,9 @@ def estimate_class_priors(
     that shared rows do not count twice.
 
     The interval is that of the least-squares mix without the bounds of the simplex, clipped to [0, 1]. It
-    includes the sampling error of both logs; errors of several models are taken as fully dependent.
+    includes the sampling error of both logs, with z² more rows of each class and of the traffic, spread over
+    all decisions, as Agresti and Coull add for one share: what was never seen may be rare. Errors of several
+    models are taken as fully dependent.
 
     ``fit_p_value`` is that of the likelihood ratio of the mixture, with Bonferroni's correction for several
     models. With as many decisions as classes some mix usually fits, so a misfit shows only where no mix
@@ -92,7 +94,7 @@ def estimate_class_priors(
     >>> traffic = pl.DataFrame({"model": "a", "decision": ["cat", "dog"], "rows": [4100, 5900]})
     >>> found = nf.estimate_class_priors(labelled, traffic)
     >>> found.select("class", pl.col("prior", "lower", "upper").round(3)).rows()
-    [('cat', 0.3, 0.271, 0.329), ('dog', 0.7, 0.671, 0.729)]
+    [('cat', 0.3, 0.27, 0.33), ('dog', 0.7, 0.67, 0.73)]
     """
     labelled, field = collected(reference), collect_class_counts(traffic)
     for frame in (labelled, field):
@@ -146,8 +148,9 @@ def _estimate(both: list[tuple[Floats, Floats]], level: float) -> dict[str, Any]
     p_value = _fit(rows, traffic, mix, fitted)
     if p_value < 1 - level:
         return {"reason": _MISFIT, "fit_p_value": p_value}
-    center, error = _free(rows, traffic, laws, mix)
-    half = normal_quantile(level) * error
+    z = normal_quantile(level)
+    center, error = _free(rows, traffic, laws, mix, z)
+    half = z * error
     lower, upper = np.minimum(center - half, mix).clip(0, 1), np.maximum(center + half, mix).clip(0, 1)
     return {"prior": mix, "lower": lower, "upper": upper, "fit_p_value": p_value}
 
@@ -190,8 +193,10 @@ def _fit(rows: Floats, traffic: Floats, mix: Floats, laws: Floats) -> float:
     return float(min(1.0, len(rows) * p_values.min()))
 
 
-def _free(rows: Floats, traffic: Floats, laws: Floats, mix: Floats) -> tuple[Floats, Floats]:
+def _free(rows: Floats, traffic: Floats, laws: Floats, mix: Floats, z: float) -> tuple[Floats, Floats]:
     """Return the mix that solves the equations of all decisions, and its standard errors.
+
+    *z* is the number of standard errors to the bounds.
 
     This is weighted least squares; the shares sum to 1, but may be negative.
     """
@@ -206,9 +211,12 @@ def _free(rows: Floats, traffic: Floats, laws: Floats, mix: Floats) -> tuple[Flo
     solve = basis @ np.linalg.pinv(scaled.T @ design) @ scaled.T
     center = mix + solve @ (shares - expected).ravel()
     weights = solve.reshape(size, models, decisions)
-    # As in projections, a decision that a class never got in the log may still be possible.
-    likely = _variance(weights[:, :, None], rates_of(rows + 1 / decisions)) / rows.sum(axis=2)
-    spread = _variance(weights, shares) / traffic.sum(axis=1) + np.einsum("kmc,c->km", likely, center**2)
+    # A decision that was never seen may still be possible: z² more rows, as Agresti and Coull add.
+    more = z * z / decisions
+    likely = _variance(weights[:, :, None], rates_of(rows + more)) / rows.sum(axis=2)
+    spread = _variance(weights, rates_of(traffic + more)) / traffic.sum(axis=1) + np.einsum(
+        "kmc,c->km", likely, center**2
+    )
     # Errors of several models add up as if fully dependent.
     return center, np.sqrt(spread).sum(axis=1)
 

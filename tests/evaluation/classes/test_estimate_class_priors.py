@@ -271,3 +271,13 @@ def test_a_class_that_one_row_of_the_traffic_may_be_has_bounds():
     found = mix_of((np.array(reference), [1, 0, 1, 198]))
     assert held(found, np.array([0, 0, 0, 1])).all()
     assert (found["upper"] - found["prior"] > 0.01)[:3].all()
+
+
+@pytest.mark.thorough
+def test_bounds_hold_the_mix_with_forty_rows_of_a_class(monkeypatch):
+    monkeypatch.setattr("nci_frames.evaluation.classes.estimate_class_priors._STEPS", 200)  # they are slow
+    rates = np.array([[70, 10, 10, 10], [15, 70, 10, 5], [10, 20, 60, 10], [2, 3, 5, 90]]) / 100
+    field, rng = np.array([0.001, 0.01, 0.05, 0.939]), np.random.default_rng(2)
+    logs = [mix_of(drawn(rng, (40,) * 4, 3000, field, rates)) for _ in range(80)]
+    found = [held(each, field) for each in logs if each["supported"].all()]
+    assert np.mean(found, axis=0).min() > 0.9  # it was 0.85
