@@ -39,8 +39,9 @@ const scientific = (/** @type {number} */ value, /** @type {number} */ digits) =
 /** @type {(value: number, write: (value: number) => string) => string} */
 const even = (value, write) => {
   const [up, down] = [write(value), write(value * (1 - Number.EPSILON))];
-  const decimals = (down.split(".")[1] ?? "").length + 1;
-  return up !== down && /[13579]$/.test(up) && Number.isInteger(value * 2 ** decimals) ? down : up;
+  const [mantissa, power] = down.split("e");
+  const decimals = (mantissa.split(".")[1] ?? "").length + 1 - Number(power ?? 0);
+  return up !== down && /[13579](e|$)/.test(up) && Number.isInteger(value * 2 ** decimals) ? down : up;
 };
 const fixed = (/** @type {number} */ value, /** @type {number} */ digits) => even(value, (near) => near.toFixed(digits));
 const precise = (/** @type {number} */ value, /** @type {number} */ digits) => even(value, (near) => near.toPrecision(digits));

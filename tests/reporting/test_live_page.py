@@ -164,7 +164,7 @@ def test_numbers_are_written_as_in_python(visit):
         2e15,
         1 - 2**-53,
     ]
-    shares = [0.5, 0.02, 0.000213, 1e-4, 0.3]
+    shares = [0.5, 0.02, 0.000213, 1e-4, 0.3, *(1 / n for n in range(105, 1000, 10))]
     # In the middle of two numbers of a few digits, whether they are binary fractions or not; and any others.
     rng = np.random.default_rng(0)
     numbers = [k / 2**n for n in range(12) for k in range(1, 2**n, 2)]
