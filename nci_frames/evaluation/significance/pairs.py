@@ -71,7 +71,7 @@ def compare_pairs(
     Notes
     -----
     The four cells of each class are multinomial. The interval has the central share *level* of the difference
-    over draws from their posterior with Jeffreys' prior; docs/uncertainty.md gives its simulated coverage.
+    over draws from their posterior with Jeffreys' prior; docs/honesty.md gives its simulated coverage.
     The p-value is McNemar's mid-p for metrics of a single rate; for precision, if both models have 20 true
     and 20 false positives, that of the weighted generalised score (Kosinski), with the units of each class
     weighted to the prevalence; otherwise twice the share of draws on the other side of 0. P-values are not
