@@ -84,7 +84,8 @@ def plan_labels(
     %(columns of label plan)s
 
     ``labels`` add up to the budget. If it has enough rows, a range has at least 10 labels (2 if the budget is
-    small) and 0.5 % of the budget. ``flagged_by`` and the last four columns exist only with *compare*.
+    small, 1 if it is below 8 with *compare*) and 0.5 % of the budget. ``flagged_by`` and the last four
+    columns exist only with *compare*.
     ``expected_half_widths`` returns the intervals to expect.
 
     Raises

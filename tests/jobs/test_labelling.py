@@ -52,6 +52,18 @@ def test_every_range_has_ten_labels_if_the_budget_allows(budget):
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("budget", [4, 7, 8])
+def test_a_comparison_of_few_labels_keeps_to_its_budget(budget):
+    """There are four pairs of decisions, so fewer than eight labels are not two for each."""
+    decided = {"a": [0.2, 0.2, 0.8, 0.8] * 10, "b": [0.2, 0.8] * 20}
+    log = pl.concat(
+        pl.DataFrame({"model": model, "unit": range(40), "score": score}) for model, score in decided.items()
+    )
+    plan = nf.plan_labels(log, budget=budget, metric="recall", threshold=0.5, compare=("a", "b"))
+    assert len(plan) == 4
+    assert plan["labels"].sum() == budget
+
+
 def test_score_counts_are_planned_like_their_rows():
     log, pilot = scored_log().drop("truth"), pilot_counts()
     asked = {"budget": 300, "metric": "recall", "threshold": 2.5, "pilot": pilot}

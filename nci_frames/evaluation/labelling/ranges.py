@@ -79,7 +79,7 @@ def joined(cells: Cells, first: Rows) -> Cells:
 
 def labels_of(cells: Cells, spread: Floats, budget: int) -> Rows:
     """Return the number of labels of each cell."""
-    least = max(2, min(LEAST_LABELS, budget // len(cells.rows)), budget // _LEAST_PART)
+    least = max(min(LEAST_LABELS, budget // len(cells.rows)), budget // _LEAST_PART)
     return allocate(spread, cells.rows.astype(np.int64), budget, least)
 
 
