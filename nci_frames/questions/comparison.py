@@ -149,7 +149,8 @@ class Comparison(AnswerTables):
         apart = {"differences", "undefined", "by_key"}
         other = self._copy(lambda name: "segment" not in name and name not in apart)
         other.segments, other._log = (key,), self._log.by_key(key)  # noqa: SLF001 - a copy of this
-        other.__dict__["_by_segment"] = self._by_segment.by_key(key)
+        mine = self._by_segment
+        other.__dict__["_by_segment"] = other._log if mine is self._log else mine.by_key(key)  # noqa: SLF001
         return other
 
     @computed

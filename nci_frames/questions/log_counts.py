@@ -60,8 +60,12 @@ class LogCounts:
 
     def by_key(self, key: str) -> "LogCounts":
         """Return the counts of the same log by one of the keys of the segments."""
-        other = self.with_units(self.drawn.counts, [key])
-        other.rows = Pools(self.rows.counts, [key], self.repeat, units=None)
+        rows, drawn = (
+            pools.without([other for other in pools.segments if other != key])
+            for pools in (self.rows, self.drawn)
+        )
+        other = self.with_units(drawn, [key])
+        other.rows = other.drawn if drawn is rows else Pools(rows, [key], self.repeat, units=None)
         return other
 
     def with_units(self, counts: pl.DataFrame, segments: Sequence[str]) -> "LogCounts":
@@ -137,17 +141,12 @@ class LogCounts:
         """
         if not self.whole:
             return None
-        counts, keys, units = self.drawn.by_segment, self.drawn.segments, self.drawn.units
+        units = self.drawn.units
         together = alike_counts(self.rows.total)[0] if self.repeat is None and units is None else None
         tables = [
-            shift_tests(
-                without_keys(counts, [other for other in keys if other != key]),
-                over=key,
-                units=units,
-                together=together,
-            ).with_columns(key=pl.lit(key))
-            for key in keys
-            if self.judged is not None and counts[key].n_unique() > 1
+            shift_tests(counts, over=key, units=units, together=together).with_columns(key=pl.lit(key))
+            for key in (() if self.judged is None else self.drawn.segments)
+            if (counts := self.drawn.by_key(key))[key].n_unique() > 1
         ]
         if not tables:
             return None

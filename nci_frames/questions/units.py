@@ -72,9 +72,16 @@ class Pools:
     @property
     def by_segment(self) -> pl.DataFrame:
         """Counts by segments; without units, those of one repeat, as all repeats have the same rows."""
+        return self._whole_rows([])
+
+    def by_key(self, key: str) -> pl.DataFrame:
+        """Return the counts by one key of the segments, with the rows of ``by_segment``."""
+        return self._whole_rows([other for other in self.segments if other != key])
+
+    def _whole_rows(self, gone: list[str]) -> pl.DataFrame:
         if self.repeat is None or self.units is not None:
-            return self.without(self.repeats)
-        return one_repeat(self.counts, self.repeat)
+            return self.without([*gone, *self.repeats])
+        return one_repeat(self.without(gone), self.repeat)
 
     def worth(self, keys: Sequence[str]) -> pl.DataFrame | None:
         """Return the effective number of rows per row, by model and keys; None if buckets cannot tell.
