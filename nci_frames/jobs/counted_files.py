@@ -69,7 +69,10 @@ def count_files(file: JobFile, feed: Feed, *, until: datetime | None = None, **o
     """
     files, ledger = _found(file, feed, until), ledger_of(file)
     appended = ledger.append_files(files, feed.settings, **_how(feed), **options)
-    return RunCounts(ledger, feed, until, appended)
+    begins = pl.Series(
+        "window_start", [item.window and item.window[0] for item in files], pl.Datetime("us", "UTC")
+    )
+    return RunCounts(ledger, feed, until, appended.with_columns(begins))
 
 
 def _how(feed: Feed) -> dict[str, Any]:

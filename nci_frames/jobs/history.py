@@ -99,7 +99,7 @@ def arrivals(
     Parameters
     ----------
     appended
-        The result of ``CountsLedger.append``.
+        The result of ``CountsLedger.append``, with the ``window_start`` of each path.
     sources
         The active sources.
     previous
@@ -120,9 +120,10 @@ def arrivals(
     rows = []
     for file in appended.iter_rows(named=True):
         path, event = file["path"], file["event"]
-        source = known.get(file["source"] or "", {"path": None, "window_start": None})
+        source = known.get(file["source"] or "", {"path": None, "window_start": file["window_start"]})
         start, note, counted = source["window_start"], file["reason"] or file["warning"], file["rows"]
-        untold = source["path"] == path and source["run"] not in published
+        # A known file with a note was moved.
+        untold = source["path"] == path and source["run"] not in published and note is None
         if event == "known" and untold and seen.get(path) != file["source"]:
             event, counted = "recounted" if path in seen else "counted", source["rows"]
         if event in _TOLD:
@@ -131,8 +132,8 @@ def arrivals(
         elif event == "counted":
             late = newest is not None and start is not None and start <= datetime.fromisoformat(newest)
             arrival = "late" if late else "new"
-        elif path not in seen and source["path"] not in (path, None):
-            arrival, note = "delivered again", f"counted from {source['path']}"
+        elif path not in seen and (note or source["path"] not in (path, None)):
+            arrival, note = "delivered again", note or f"counted from {source['path']}"
         else:
             continue
         rows.append((path, start, arrival, counted, note))

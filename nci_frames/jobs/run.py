@@ -145,7 +145,7 @@ class Run:
         tell_rows(self.tell, "source", self.arrived)
 
     def judge(self) -> None:
-        """Judge the gates; a run that passes becomes the last good run."""
+        """Judge the gates; a run that passes becomes the last good run, unless it replays earlier windows."""
         self.traffic = None
         if self.job.traffic is not None and self.seen is not None:
             self.traffic = traffic_tables(self.job, self.job.traffic, self.counts, self.seen)
@@ -163,7 +163,9 @@ class Run:
         own = {"run": self.name, "path": self.shelf.path_of(self.name), "time": self.started.isoformat()}
         gates = {gate.name: asked(self.job, gate) for gate in self.job.gates if gate.change_threshold}
         good: dict[str, Any] = {**own, "ledger": self.counts.mark(), "gates": gates}
-        self.last_good: dict[str, Any] | None = good if self.verdict == "pass" else known.get("last_good")
+        replay = self.counts.is_replay_of((known.get("last_good") or {}).get("ledger"))
+        passed = self.verdict == "pass" and not replay
+        self.last_good: dict[str, Any] | None = good if passed else known.get("last_good")
 
     def write(self, folder: Path) -> None:
         """Write the report, the verdicts and the history into the folder of the run."""

@@ -21,9 +21,10 @@ class RunCounts:
     """A consistent view of the ledger for a run, independent of other writers."""
 
     def __init__(self, ledger: CountsLedger, feed: Feed, until: datetime | None, files: pl.DataFrame) -> None:
-        #: Result for each file of the run.
+        #: Result for each file of the run, and the begin of its window.
         self.files = files
         self._settings = feed.settings
+        self._until = until
         self.generation = feed.settings.generation
         self._ledger = ledger.view(self.generation)
         sources = self._ledger.sources().filter("active")
@@ -106,7 +107,7 @@ class RunCounts:
             "rows": {name: int(self.reported[name].sum()) for name in numbers},
             "sources": self.reported.select("source", "path", *numbers, *totals).to_dicts(),
             "newest_window": self.last_window and self.last_window[0].isoformat(),
-            "files_seen": self.files.drop(numbers).to_dicts(),
+            "files_seen": self.files.drop(*numbers, "window_start").to_dicts(),
         }
 
     def mark(self) -> dict[str, Any]:
@@ -126,6 +127,11 @@ class RunCounts:
         """Return whether an earlier run, by its ``mark``, counted into this ledger with these settings."""
         own = {"table": self._ledger.table_id, "generation": self.generation}
         return mark is not None and all(mark.get(name) == value for name, value in own.items())
+
+    def is_replay_of(self, mark: Mapping[str, Any] | None) -> bool:
+        """Return whether ``--until`` ends this run before the newest window of an earlier one."""
+        then = mark["windows"]["last"] if mark is not None and self.continues(mark) else None
+        return bool(self._until and then and datetime.fromisoformat(then[0]) >= self._until)
 
     def shared(self, mark: Mapping[str, Any] | None, keys: Sequence[str], scope: Scope) -> pl.DataFrame:
         """Return the counts of the rows that this run and an earlier one have in the same scope.

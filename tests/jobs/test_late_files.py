@@ -101,3 +101,34 @@ def test_nights_after_an_outage_are_counted_also_before_the_lookback(tmp_path):
     run_job(job)
     write_nights(tmp_path / "logs", 4, seed=1)
     assert run_job(job).arrived["arrival"].to_list() == ["new"] * 4
+
+
+def test_a_replay_of_earlier_windows_is_not_the_last_good_run(tmp_path):
+    job = read_job(small_job(tmp_path, RECALL))
+    write_nights(tmp_path / "logs", 3)
+    run_job(job, run="now")
+    for run, day in (("replay", 2), ("whole", 4)):
+        run_job(job, run=run, until=datetime(2026, 3, day, tzinfo=UTC))
+        pointer = read_json(tmp_path / "out/latest.json")
+        assert (pointer["run"], pointer["last_good"]["run"]) == (run, "now" if run == "replay" else "whole")
+
+
+def test_files_that_failed_or_changed_stand_at_their_window(tmp_path):
+    job = read_job(small_job(tmp_path))
+    first, second = write_nights(tmp_path / "logs", 2)
+    bad = second.with_name("bad.parquet")
+    run_job(job)
+    write_night(first, 100, 0.8, seed=5)
+    bad.write_bytes(b"PAR1")
+    told = run_job(job, keep_going=True).arrived.select("arrival", pl.col("window_start").dt.day()).rows()
+    assert sorted(told) == [("changed", 1), ("failed", 2)]
+
+
+def test_a_check_names_files_whose_types_are_not_those_of_the_ledger(tmp_path):
+    job = small_job(tmp_path)
+    _, second = write_nights(tmp_path / "logs", 2)
+    night = pl.read_parquet(second)
+    second.unlink()
+    ended(0, "run", job)
+    night.with_columns(pl.col("score").cast(pl.Float32)).write_parquet(second)
+    assert "column 'score' must be Float64, as in the ledger" in ended(3, "check", job).stdout

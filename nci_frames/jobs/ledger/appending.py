@@ -1,10 +1,13 @@
 """Append to a ledger: find new files, count them, and commit the counts."""
 
 import contextlib
+import os
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
@@ -60,6 +63,8 @@ class Item:
         self.identity = self.event = ""
         #: The source that it replaces.
         self.replaces: SourceState | None = None
+        #: The source that is no longer at its old path.
+        self.moved: SourceState | None = None
         #: Whether its content is already counted from another path.
         self.counts_already = False
         self.counts: SourceCounts | None = None
@@ -75,9 +80,24 @@ class Item:
         except NciFramesError as error:
             self.error, self.counts = error, None
 
+    def typed(
+        self, found: Mapping[str, pl.DataType], dtypes: Mapping[str, pl.DataType] | None
+    ) -> Mapping[str, pl.DataType]:
+        """Return the types of the ledger; refuse a file with other ones, or that no ledger can keep."""
+        dtypes = dtypes or found
+        for column, dtype in found.items():
+            if dtype != dtypes[column]:
+                told = f"{dtypes[column]}, as in the ledger"
+                raise SchemaError.wrong_type(column, repr(self.file.path), str(dtype), told)
+            if column != "score":
+                stored_type(dtype, column)
+        return dtypes
+
     def entries(self, run: str) -> list[tuple[str, dict[str, Any]]]:
         """Return the entries of the file for a run."""
         entries = [] if self.replaces is None else [self.replaces.retired(run)]
+        if self.moved is not None:
+            return [(self.identity, self.moved.moved(self.file, run))]
         if self.counts is None:
             return entries
         start, end = self.file.window or (None, None)
@@ -99,6 +119,8 @@ class Item:
             totals = self.counts.totals
             numbers = [totals["rows"], totals["counted"], sum(totals["dropped"].values())]
             warning = "; ".join(map(str, self.counts.warnings)) or None
+        if self.moved is not None:
+            warning = f"counted from {shown_path(self.moved.path)}"
         if self.error is not None:
             # The row has the path, so the error need not repeat it.
             mine = self.error.where == repr(self.file.path)
@@ -139,29 +161,44 @@ class Work:
         self._items = [Item(file, settings) for file in files]
 
     @property
+    def told(self) -> list[Item]:
+        """The files of which the ledger has something to note."""
+        return [*self.new, *(item for item in self._items if item.moved is not None)]
+
+    @property
     def new(self) -> list[Item]:
         """The files to count that are readable."""
         return [item for item in self._items if item.error is None and item.event in ("counted", "recounted")]
 
     def compare(self, states: Mapping[str, SourceState]) -> None:
         """Classify files as new, known, changed, or no longer counted."""
-        by_path = {state.path: state for state in states.values() if state.active}
+        real = cache(os.path.realpath)
+
+        def place(path: str) -> tuple[str, str]:
+            """Return the same for a file by any link to its folder."""
+            return real(str(Path(path).parent)), Path(path).name
+
+        by_place = {place(state.path): state for state in states.values() if state.active}
         here = {item.identity for item in self._items}
+        at = {item.file.path: item.identity for item in self._items}
         taken: set[str] = set()
         for item in self._items:
             if item.error is not None:
                 continue
             same = states.get(item.identity)
-            before = by_path.get(item.file.path)
+            before = by_place.get(place(item.file.path))
             # Content that is now at another path was moved, not changed, as by log rotation.
             gone = None if before is None or before.identity in here else before
             active = same is not None and same.active
             item.counts_already = item.identity in taken or (active and not self._anew)
-            item.replaces = None
+            item.replaces = item.moved = None
             if gone is not None and self._on_changed != "recount":
                 item.event = "changed"
             elif gone is None and item.counts_already:
                 item.event = "known"
+                if same is not None and active and item.identity not in taken and same.left(at):
+                    # A later correction is found by the path.
+                    item.moved = same
             else:
                 item.replaces = gone
                 item.event = "recounted" if gone is not None or active else "counted"
@@ -169,11 +206,11 @@ class Work:
                 item.counts = None
             taken.add(item.identity)
 
-    def look(self) -> None:
-        """Check that the new files have the needed columns, without counting them."""
+    def look(self, dtypes: Mapping[str, pl.DataType] | None) -> None:
+        """Check the columns of new files, without counting them; *dtypes* are as in ``count``."""
         for item in self.new:
             with item.blamed():
-                check_columns(item.file, self.settings)
+                dtypes = item.typed(check_columns(item.file, self.settings), dtypes)
 
     def count(self, dtypes: Mapping[str, pl.DataType] | None) -> None:
         """Count the new files that are not counted yet; *dtypes* are the types of the ledger, if known."""
@@ -182,14 +219,7 @@ class Work:
                 continue
             with item.blamed():
                 item.counts = item.counts or count_file(item.file, item.identity, self.settings)
-                dtypes = dtypes or item.counts.dtypes
-                for column, dtype in item.counts.dtypes.items():
-                    if dtype != dtypes[column]:
-                        raise SchemaError.wrong_type(
-                            column, repr(item.file.path), str(dtype), f"{dtypes[column]}, as in the ledger"
-                        )
-                    if column != "score":
-                        stored_type(dtype, column)
+                dtypes = item.typed(item.counts.dtypes, dtypes)
 
     def refuse(self) -> None:
         """Raise one error with all problems, unless ``keep_going``."""
@@ -235,7 +265,7 @@ def append(table: LedgerTable, work: Work) -> pl.DataFrame:
             work.compare(view.states())
             work.count(view.dtypes if view.begun else None)
             work.refuse()
-            gather_if_many(_commit(view, work) if work.new else view)
+            gather_if_many(_commit(view, work) if work.told else view)
             return work.report()
         except CommitFailedError:
             # Another writer was first: see what is left to do. The random pause separates the writers.
@@ -251,7 +281,7 @@ def _commit(view: View, work: Work) -> View:
     dtypes = view.dtypes if view.begun else next(iter(counted.values())).dtypes
     snapshot = table.with_columns(view.snapshot, {key: stored_type(dtypes[key], key) for key in keys})
     sequence = snapshot.version + 1
-    entries = [entry for item in work.new for entry in item.entries(work.run)]
+    entries = [entry for item in work.told for entry in item.entries(work.run)]
     parts = {"sources": entry_rows(entries, sequence)}
     if not view.begun:
         types = {key: str(dtype) for key, dtype in dtypes.items()}

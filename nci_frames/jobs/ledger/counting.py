@@ -130,8 +130,8 @@ def _check_units(frame: pl.DataFrame, unit: str) -> None:
         )
 
 
-def check_columns(file: SourceFile, settings: CountingSettings) -> None:
-    """Check the columns of a file without reading rows.
+def check_columns(file: SourceFile, settings: CountingSettings) -> dict[str, pl.DataType]:
+    """Check the columns of a file without reading rows, and return the types of the keys and of the score.
 
     Raises
     ------
@@ -143,7 +143,8 @@ def check_columns(file: SourceFile, settings: CountingSettings) -> None:
     with _told_of(file, _READ_ERRORS):
         frame = _read(file, settings, rows=0)
     with _told_of(file):
-        scan_predictions(frame, **settings.scan_options())
+        schema = scan_predictions(frame, **settings.scan_options()).collect_schema()
+    return {name: dtype for name, dtype in schema.items() if name in (*settings.keys, "score")}
 
 
 def _read(file: SourceFile, settings: CountingSettings, *, rows: int | None = None) -> pl.DataFrame:

@@ -121,8 +121,8 @@ class CountsLedger:
         counted Int64  number of counted predictions                          not counted this time
         dropped Int64  number of dropped invalid predictions                  not counted this time
         reason  String why it failed                                          it did not fail
-        warning String warning, such as scores on another scale than the      no warning, or not
-                       thresholds                                             counted this time
+        warning String warning, such as scores on another scale than the      no warning
+                       thresholds; the old path of a known file that moved
         ======= ====== ====================================================== =======================
 
         Raises
@@ -185,8 +185,10 @@ class CountsLedger:
         The columns of new files are checked, but no rows.
         """
         work = Work(files, settings, **how)
-        work.compare(self.states(settings))
-        work.look()
+        snapshot = self._table.snapshot()
+        view = View(self._table, snapshot, settings.generation) if snapshot else None
+        work.compare(view.states() if view else {})
+        work.look(view.dtypes if view and view.begun else None)
         return work.report().with_columns(pl.col("event").replace("counted", "new"))
 
     @checked

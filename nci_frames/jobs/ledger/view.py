@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -68,6 +69,16 @@ class SourceState:
         own = self.window
         return window is None or (own is not None and window[0] <= own[0] < window[1])
 
+    def left(self, at: Mapping[str, str]) -> bool:
+        """Return whether its file is no longer at its path; *at* are the contents of paths, by path."""
+        return at.get(self.path, self.identity) != self.identity or not Path(self.path).exists()
+
+    def moved(self, file: SourceFile, run: str) -> dict[str, Any]:
+        """Return the facts with which a run notes its new path, with the window of that path, if any."""
+        start, end = (time.isoformat() for time in file.window) if file.window else (None, None)
+        window = {"window_start": start, "window_end": end} if start else {}
+        return {**self.facts, **window, "path": file.path, "run": run, "counted_by": self.counted_by}
+
     def retired(self, run: str) -> tuple[str, dict[str, Any]]:
         """Return the entry with which a run excludes its rows."""
         return self.identity, {**self.facts, "event": "retired", "run": run}
@@ -91,7 +102,9 @@ def source_states(rows: pl.DataFrame) -> dict[str, SourceState]:
         facts = json.loads(entry)
         before = states.get(identity)
         counted = facts["event"] == "counted"
-        counted_by = sequence if counted or before is None else before.counted_by
+        # A file that was moved keeps its increments.
+        now = facts.get("counted_by", sequence)
+        counted_by = now if counted or before is None else before.counted_by
         states[identity] = SourceState(identity, counted, counted_by, sequence, facts)
     return states
 

@@ -1,7 +1,7 @@
 """The ledger: what is read from it equals, bit for bit, a count of all its files at once."""
 
 import shutil
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -139,6 +139,41 @@ def test_rotated_logs_are_each_counted_once(ledger, tmp_path, on_changed):
         appended = ledger.append(tmp_path / "logs", thresholds=GRID, on_changed=on_changed)
         assert sorted(appended["event"]) == ["counted", *["known"] * night]
         assert_frame_equal(ledger.read(), recount(paths, GRID), check_exact=True)
+
+
+def test_a_file_that_moved_is_corrected_at_its_new_path(ledger, tmp_path):
+    """Else its rows would count twice: as they were, and as they were corrected."""
+    old, new = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    write_log(old, random_log(40, seed=1))
+    begin = datetime(2026, 3, 1, tzinfo=UTC)
+    windows = [(begin + timedelta(days=day), begin + timedelta(days=day + 1)) for day in range(2)]
+    ledger.append(old, window=windows[0], run="monday")
+    counts = ledger.read()
+    old.rename(new)
+    moved = ledger.append(new, window=windows[1], run="tuesday")
+    assert moved.select("event", "warning").rows() == [("known", f"counted from {old}")]
+    assert ledger.sources().select("path", "window_start").rows() == [(str(new), windows[1][0])]
+    for state in (ledger.read(), ledger.read(window=windows[1]), ledger.read(as_of="monday")):
+        assert_frame_equal(state, counts)
+    assert ledger.append(new)["warning"].to_list() == [None]
+    write_log(new, random_log(50, seed=2))
+    with pytest.raises(nf.SourceError, match="another content"):
+        ledger.append(new)
+    ledger.append(new, on_changed="recount")
+    assert_frame_equal(ledger.read(), recount([new], "exact"), check_exact=True)
+    ledger.compact()
+    assert ledger.verify(files=True).is_empty()
+
+
+def test_a_file_is_corrected_by_any_link_to_its_folder(ledger, tmp_path):
+    path = write_log(tmp_path / "logs/a.parquet", random_log(40, seed=1))
+    ledger.append(path)
+    (tmp_path / "link").symlink_to(path.parent)
+    write_log(path, random_log(50, seed=2))
+    with pytest.raises(nf.SourceError, match="another content"):
+        ledger.append(tmp_path / "link")
+    assert ledger.append(tmp_path / "link", on_changed="recount")["event"].to_list() == ["recounted"]
+    assert_frame_equal(ledger.read(), recount([path], "exact"), check_exact=True)
 
 
 def test_a_file_that_becomes_the_copy_of_another_is_changed(ledger, tmp_path):
