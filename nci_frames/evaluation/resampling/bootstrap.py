@@ -148,7 +148,11 @@ def _summary(replicates: Replicates, tails: list[float]) -> pl.DataFrame:
     ):
         if some.any():
             with np.errstate(invalid="ignore"):  # a loss may be infinite
-                lower[some], upper[some] = quantile(values[:, some], tails, axis=0)
+                between = quantile(values[:, some], tails, axis=0)
+                if np.isnan(between).any():  # between two infinite values, or a finite one and itself
+                    nearest = quantile(values[:, some], tails, axis=0, method="nearest")
+                    between = np.where(np.isnan(between), nearest, between)
+                lower[some], upper[some] = between
                 std[some] = deviation(values[:, some], axis=0, ddof=1)
     numbers = {"value": replicates.value, "lower": lower, "upper": upper, "std": std}
     columns = pl.DataFrame({**numbers, "repeats": defined.astype(np.int64)}, nan_to_null=True)

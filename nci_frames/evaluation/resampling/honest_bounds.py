@@ -215,7 +215,8 @@ class _Known:
         value, lower, upper = (
             table[name].cast(pl.Float64).to_numpy() for name in ("value", "lower", "upper")
         )
-        down, up = (value - lower) ** 2, (upper - value) ** 2
+        with np.errstate(invalid="ignore"):  # a loss may be infinite
+            down, up = (value - lower) ** 2, (upper - value) ** 2
         # Thresholds that no score reaches, or all do.
         beyond = (pl.col("tp") + pl.col("fp") == 0) | (pl.col("fn") + pl.col("tn") == 0)
         for hit, miss, name in (("tp", "fn", "__positives"), ("fp", "tn", "__negatives")):

@@ -10,7 +10,7 @@ from scipy.stats import beta, norm
 
 import nci_frames as nf
 from tests.cases import first_quick
-from tests.logs import unit_log
+from tests.logs import counts_at, unit_log
 from tests.stratified import holds, stratified_log
 
 
@@ -151,3 +151,11 @@ def test_resampled_intervals_hold_where_strata_are_made_by_score() -> None:
         for row in table.iter_rows(named=True):
             held[row["metric"]] += row["lower"] <= truth[row["metric"]] <= row["upper"]
     assert min(held.values()) / repeats > 0.93 - 2 * (0.93 * 0.07 / repeats) ** 0.5
+
+
+def test_a_bound_between_infinite_values_is_infinite():
+    """Without a false positive every resampled likelihood ratio may be infinite."""
+    counts = counts_at([60, 10], 0, [100, 15], [100, 500], model="a", weight=[1.0, 10.0])
+    found = nf.bootstrap(counts, metric="lr_plus", repeats=100).row(0, named=True)
+    assert found["value"] == found["upper"] == np.inf
+    assert 0 < found["lower"] < np.inf
