@@ -13,7 +13,6 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Frame, Over
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.crossovers.crossovers import find_crossovers
-from nci_frames.evaluation.crossovers.meetings import axis_value
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.replicates import Replicates, by_keys, resample
@@ -90,10 +89,10 @@ def crossover_intervals(
     at lambda = (TPR_b - TPR_a)/(TPR_a·FPR_b - TPR_b·FPR_a). If the probability is not near 1, it is uncertain
     whether they cross at all; the interval shows only where they cross if they do.
 
-    The crossovers of the log are those of ``find_crossovers``. In resampled logs, crossovers of PR-AUC and of
-    own thresholds are interpolated on a grid, with steps of 0.2 in log odds or 0.1 in log beta, between
-    prevalences 1e-7 and 1 - 1e-7, or beta 1e-3 and 1e3. Of several crossovers of a resampled log in the same
-    direction, the nearest is taken.
+    The crossovers of the log are those of ``find_crossovers``. In resampled logs they are found between
+    prevalences 1e-7 and 1 - 1e-7, or beta 1e-3 and 1e3: exactly at fixed thresholds, and for PR-AUC and own
+    thresholds interpolated on a grid, with steps of 0.2 in log odds or 0.1 in log beta. Of several crossovers
+    of a resampled log in the same direction, the nearest is taken.
 
     References
     ----------
@@ -127,13 +126,9 @@ def crossover_intervals(
         crossings = find_crossovers(pooled, metric=metric, over="prevalence")
     else:
         rates = compute_rates(pooled)
-        if threshold == "own":
-            found = own_curves_of(frame, logs, over, fixed)
-        else:
-            asked = Asked(["recall", "fpr"], threshold=threshold)
-            replicates = itertools.chain.from_iterable(by_keys(resample(frame, asked, logs)).values())
-            found = _grouped(replicates, _rates_at_point, lambda: Borders(over, fixed=fixed))
-            rates = rates if threshold is None else select_operating_points(rates, threshold=threshold)
+        found = own_curves_of(frame, logs, over, fixed, threshold)
+        if isinstance(threshold, float | int):
+            rates = select_operating_points(rates, threshold=threshold)
         other = {"beta": fixed} if over == "prevalence" else {"prevalence": fixed}
         crossings = find_crossovers(rates, metric=metric, over=over, **other)
     rows = [
@@ -157,8 +152,9 @@ def _fixed(over: Over, prevalence: float | None, beta: float) -> float:
     return value_inside("prevalence", prevalence)
 
 
-#: Grid points between which crossings are interpolated: log odds, or log beta.
-_LOGITS, _LOG_BETAS = np.linspace(-16, 16, 161), np.linspace(-7, 7, 141)
+#: Grid points between which crossings are interpolated, descending: the odds against a positive, or 1/beta².
+#: Along these, the order of two operating points by F-beta is that of two straight lines.
+_LINES = {"prevalence": np.exp(np.linspace(16, -16, 161)), "beta": np.exp(np.linspace(14, -14, 141))}
 
 #: Least rows or buckets of equal size; with fewer, resampled logs vary too little. In simulated logs bounds
 #: covered the crossover in 87 % with 3 units of positives, 63 % with 2, and never with 2 or 3 positive rows.
@@ -172,38 +168,29 @@ class Borders:
     """The values of models in resampled logs, from which crossovers are found."""
 
     over: Over
-    #: For curves: grid points, ascending, in log odds or log beta. None for single operating points.
-    places: Floats | None = None
-    #: For operating points: the fixed prevalence or beta.
-    fixed: float = 1.0
-    #: By model: for curves, logarithms of values, of shape (logs, places); for operating points, TPR and FPR
-    #: of each log.
-    values: dict[object, Any] = field(default_factory=dict)
+    #: By model: values of shape (logs, grid points), higher is better.
+    values: dict[object, Floats] = field(default_factory=dict)
     #: ``Replicates.sizes`` by model.
     sizes: dict[object, tuple[float, float]] = field(default_factory=dict)
 
     def overtakings(self, below: object, above: object, at: float) -> Floats:
-        """Return where *above* overtakes *below*, in the logs where it does: the crossover nearest to *at*.
-
-        The unit is that of the axis for points, and of ``places`` for curves.
-        """
-        if self.places is None:
-            found = _overtaking(self.values[below], self.values[above], self.over, self.fixed)
-            return found[~np.isnan(found)]
-        place = np.log(at / (1 - at)) if self.over == "prevalence" else np.log(at)
+        """Return where *above* overtakes *below* in the logs where it does, each time nearest to *at*."""
+        lines = _LINES[self.over]
+        place = 1 / at - 1 if self.over == "prevalence" else at**-2
         lead = self.values[below] - self.values[above]
         before, after = lead[:, :-1], lead[:, 1:]
         with np.errstate(invalid="ignore", divide="ignore"):
             overtaken = (before > 0) & (after <= 0)
-            places = self.places[:-1] + np.diff(self.places) * before / (before - after)
-            far = np.where(overtaken, np.abs(places - place), np.inf)
+            places = lines[:-1] + np.diff(lines) * before / (before - after)
+            far = np.where(overtaken, np.abs(np.log(places / place)), np.inf)
         nearest = far.argmin(axis=1)
         logs = np.arange(len(lead))
-        return np.asarray(places[logs, nearest][np.isfinite(far[logs, nearest])])
+        return _axis_value(self.over, places[logs, nearest][np.isfinite(far[logs, nearest])])
 
-    def axis(self, places: Floats) -> Floats:
-        """Return the prevalence or beta of the results of ``overtakings``."""
-        return places if self.places is None else axis_value(self.over, places)
+
+def _axis_value(over: Over, places: Floats) -> Floats:
+    """Return the prevalence or beta of places on the scale of ``_LINES``."""
+    return np.asarray(1 / (1 + places) if over == "prevalence" else places**-0.5)
 
 
 def border_of(borders: Borders, crossing: Mapping[str, Any], logs: Resampling) -> dict[str, Any]:
@@ -212,7 +199,7 @@ def border_of(borders: Borders, crossing: Mapping[str, Any], logs: Resampling) -
     drawn = borders.overtakings(below, above, crossing[borders.over])
     few = min(*borders.sizes[below], *borders.sizes[above]) < _LEAST
     why = _FEW if few else _RARE if len(drawn) < 2 else None
-    lower, upper = (None, None) if why else borders.axis(np.quantile(drawn, logs.tails)).tolist()
+    lower, upper = (None, None) if why else np.quantile(drawn, logs.tails).tolist()
     return {
         "lower": lower,
         "upper": upper,
@@ -224,73 +211,51 @@ def border_of(borders: Borders, crossing: Mapping[str, Any], logs: Resampling) -
 
 def area_curves_of(frame: pl.DataFrame, logs: Resampling) -> dict[tuple[object, ...], Borders]:
     """Return PR-AUC of the models over prevalence, by the values of the other keys."""
-    etas = axis_value("prevalence", _LOGITS).tolist()
+    etas = _axis_value("prevalence", _LINES["prevalence"]).tolist()
 
     def curve(replicates: Replicates) -> Floats:
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(replicates.values))
+            return np.asarray(-1 / replicates.values)
 
-    found = resample(frame, Asked("pr_auc", etas), logs)
-    return _grouped(found, curve, lambda: Borders("prevalence", _LOGITS))
+    return _grouped(resample(frame, Asked("pr_auc", etas), logs), curve, "prevalence")
 
 
 def own_curves_of(
-    frame: pl.DataFrame, logs: Resampling, over: Over, fixed: float
+    frame: pl.DataFrame,
+    logs: Resampling,
+    over: Over,
+    fixed: float,
+    threshold: float | Literal["own"] | None = "own",
 ) -> dict[tuple[object, ...], Borders]:
-    """Return F-beta of the models at their best thresholds along one axis, with the other axis fixed.
+    """Return the models by F-beta along one axis, with the other axis fixed; see ``crossover_intervals``.
 
     The best threshold of a resampled log is chosen among the thresholds of *frame*.
     """
-    if over == "prevalence":
-        places, log_lambda = _LOGITS, -_LOGITS - 2 * np.log(fixed)
-    else:
-        places, log_lambda = _LOG_BETAS, np.log((1 - fixed) / fixed) - 2 * _LOG_BETAS
+    lambdas = _LINES[over] * (1 / fixed**2 if over == "prevalence" else 1 / fixed - 1)
 
     def curve(replicates: Replicates) -> Floats:
-        tpr, fpr = _rates(replicates)
-        values = np.empty((len(tpr), len(places)))
+        metric = replicates.cases["metric"].to_numpy()
+        tpr, fpr = (replicates.values[:, metric == name] for name in ("recall", "fpr"))
         with np.errstate(divide="ignore", invalid="ignore"):
             inverse, ratio = 1 / tpr, fpr / tpr
-            for place, factor in enumerate(np.exp(log_lambda)):
-                # F-beta falls as (1 + lambda·FPR)/TPR grows.
-                values[:, place] = -np.log(np.fmin.reduce(inverse + factor * ratio, axis=1))
-        return values
+            # F-beta falls as (1 + lambda·FPR)/TPR grows.
+            values = [-np.fmin.reduce(inverse + factor * ratio, axis=1) for factor in lambdas]
+        return np.stack(values, axis=1)
 
-    found = resample(frame, Asked(["recall", "fpr"]), logs)
-    return _grouped(found, curve, lambda: Borders(over, places))
-
-
-def _rates_at_point(replicates: Replicates) -> tuple[Floats, ...]:
-    """Return TPR and FPR of each log, at the one operating point of a model."""
-    return tuple(rate[:, 0] for rate in _rates(replicates))
-
-
-def _rates(replicates: Replicates) -> tuple[Floats, Floats]:
-    """Return TPR and FPR, of shape (logs, thresholds)."""
-    metric = replicates.cases["metric"].to_numpy()
-    return replicates.values[:, metric == "recall"], replicates.values[:, metric == "fpr"]
-
-
-def _overtaking(
-    below: tuple[Floats, Floats], above: tuple[Floats, Floats], over: Over, fixed: float
-) -> Floats:
-    """Return the exact point at which *above* overtakes *below*; NaN if it does not."""
-    (tpr_a, fpr_a), (tpr_b, fpr_b) = below, above
-    gain, cost = tpr_b - tpr_a, tpr_a * fpr_b - tpr_b * fpr_a
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        slope = np.where((gain > 0) & (cost > 0), gain / cost, np.nan)
-        if over == "prevalence":
-            return 1 / (1 + slope * fixed * fixed)
-        return np.sqrt((1 - fixed) / fixed / slope)
+    own = threshold == "own"
+    found = resample(frame, Asked(["recall", "fpr"], threshold=None if own else threshold), logs)
+    if not own:
+        found = itertools.chain.from_iterable(by_keys(found).values())
+    return _grouped(found, curve, over)
 
 
 def _grouped(
-    found: Iterator[Replicates], values: Callable[[Replicates], Any], empty: Callable[[], Borders]
+    found: Iterator[Replicates], values: Callable[[Replicates], Floats], over: Over
 ) -> dict[tuple[object, ...], Borders]:
     """Return the values of the models by the values of the other keys."""
     groups: dict[tuple[object, ...], Borders] = {}
     for replicates in found:
         model, *keys = replicates.histogram.group.row(0)
-        borders = groups.setdefault(tuple(keys), empty())
+        borders = groups.setdefault(tuple(keys), Borders(over))
         borders.values[model], borders.sizes[model] = values(replicates), replicates.sizes
     return groups

@@ -5,6 +5,8 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
+from nci_frames.evaluation.resampling.replicates import resample
+from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from tests.logs import counts_at, crossing_log
 
 
@@ -12,18 +14,20 @@ def points(tp: list[int], fp: list[int], models: str = "ab") -> pl.DataFrame:
     return counts_at(tp, fp, 100, 1000, model=list(models))
 
 
-@pytest.mark.thorough
-def test_own_thresholds_of_one_point_are_that_point():
-    """The same draws, on a grid instead of in closed form."""
+@pytest.mark.parametrize("threshold", [None, "own"])
+def test_crossovers_of_single_points_are_those_in_closed_form(threshold):
     counts = points([60, 80], [10, 50])
-    for options in ({"over": "prevalence", "beta": 2.0}, {"over": "beta", "prevalence": 0.1}):
-        exact = nf.crossover_intervals(counts, **options).row(0, named=True)
-        found = nf.crossover_intervals(counts, threshold="own", **options).row(0, named=True)
-        assert found.keys() == exact.keys()
-        for name, value in exact.items():
-            assert found[name] == (
-                value if isinstance(value, str | None) else pytest.approx(value, rel=0.01)
-            ), name
+    drawn = resample(counts, Asked(["fpr", "recall"]), Resampling())
+    (fpr_a, tpr_a), (fpr_b, tpr_b) = (one.values.T for one in drawn)
+    lambdas = (tpr_b - tpr_a) / (tpr_a * fpr_b - tpr_b * fpr_a)
+    lambdas = lambdas[lambdas > 0]
+    for options, crossed in (
+        ({"over": "prevalence", "beta": 2.0}, 1 / (1 + 4 * lambdas)),
+        ({"over": "beta", "prevalence": 0.1}, np.sqrt(9 / lambdas)),
+    ):
+        found = nf.crossover_intervals(counts, threshold=threshold, **options).row(0, named=True)
+        assert [found["lower"], found["upper"]] == pytest.approx(np.quantile(crossed, [0.025, 0.975]))
+        assert found["repeats"] == len(crossed)
 
 
 @pytest.mark.long
