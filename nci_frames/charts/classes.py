@@ -148,9 +148,8 @@ def chart_class_winners(
     borders = borders.mark_text(**theme.NOTE | {"align": "left", "dx": 3, "color": theme.GROUND})
     shown = canvas.tooltip({"start": "from", "end": "to"}, names=(*keys, "model", "equal"))
     mix = {} if priors is None else one_mix("priors", scenarios_of(priors))
-    shares = {str(name): share for name, share in mix.items()}
-    of = [(name, shares[name]) for name in named if name in shares]
-    marked = pl.DataFrame(of, {"line": pl.String, "share": pl.Float64}, orient="row")
+    of = {"line": map(str, mix), "share": mix.values()}
+    marked = pl.DataFrame(of, {"line": pl.String, "share": pl.Float64}).filter(pl.col("line").is_in(named))
     ticks = alt.Chart(marked).encode(y=up).mark_tick(color=theme.INK, opacity=1, thickness=3, size=_LINE)
     text = alt.Text(field="start", type="quantitative", format=".3~p")
     return canvas.compose(

@@ -36,4 +36,4 @@ def draw_labels(
 
     scan = scan_predictions(log, label=None, **columns)
     rows = drawn_file(scan, plan, out, source=log, seed=seed, model=by_model, units=units)
-    tell(f"{rows:,} rows to label: {out}")
+    tell(f"{rows:,} rows to label: {out}; when they have labels, report them with --weight weight")

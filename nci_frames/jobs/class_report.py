@@ -1,17 +1,16 @@
 """A report on a log of decisions among classes: rows -> counts -> answer, reports, tables and charts."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from nci_frames.base.errors import ParameterError
 from nci_frames.base.folders import check_apart, publishing
-from nci_frames.base.messages import Option, listed
+from nci_frames.base.messages import Option
 from nci_frames.counting.count_classes import count_classes
-from nci_frames.counting.logs.scan_classes import scan_classes
+from nci_frames.counting.logs.scan_classes import read_classes, scan_classes
 from nci_frames.counting.logs.units import unit_buckets
 from nci_frames.jobs.field_file import read_numbers
 from nci_frames.jobs.report import write_files
@@ -68,7 +67,7 @@ def run_class_report(
             warnings.simplefilter("always")
             counts = count_classes(scan, progress=True)
         labels, costs = counts.schema["label"], asked.class_cost or {}
-        pairs = [_as_labels(side, labels).to_list() for side in zip(*costs, strict=True)]
+        pairs = [read_classes(side, labels, "classes of the costs") for side in zip(*costs, strict=True)]
         comparison = compare_classes(
             counts,
             priors=_priors(asked.priors, labels),
@@ -98,12 +97,5 @@ def _priors(given: Any, labels: pl.DataType) -> Any:
         hint = "a CSV or Parquet file has the columns class, prior and perhaps scenario"
         numbers = [*needed[1:], "lower", "upper"]
         table = read_numbers(str(given), what, where=where, hint=hint, needed=needed, numbers=numbers)
-    return table.with_columns(_as_labels(table["class"], labels))
-
-
-def _as_labels(names: Iterable[Any], labels: pl.DataType) -> pl.Series:
-    try:
-        return pl.Series("class", names).cast(labels, strict=True)
-    except pl.exceptions.PolarsError as error:
-        msg = f"a class of {Option('priors')} or of the costs is of another type than the labels"
-        raise ParameterError(msg, found=f"{listed(map(repr, names))}; {labels} labels") from error
+    classes = read_classes(table["class"], labels, f"the classes of {Option('priors')}")
+    return table.with_columns(classes.alias("class"))

@@ -47,8 +47,12 @@ def answer_lines(answer: Answer, /) -> list[str]:
     if not best:
         return [*lines, numbers.sentence(_nothing(answer))]
     first = best[0]
-    thresholds = {row["threshold"] for row in best if row["threshold"] is not None}
-    at = f" at threshold {numbers.format_threshold(thresholds.pop())}" if len(thresholds) == 1 else ""
+    near = len(chosen) > len(best)
+    own = [row["threshold"] for row in best[: 1 if near else None] if row["threshold"] is not None]
+    shown = [numbers.format_threshold(threshold) for threshold in own]
+    at = f" at threshold {shown[0]}" if len({*own}) == 1 else ""
+    if 1 < len({*own}) <= len(own) <= order.SOME:
+        at = f" (at thresholds {listed(shown)})"
     # Names of rivals come last, as a phone's first screen must show the choice and its value.
     choice = choice_in_words(best, chosen, _value(answer, first), at=at, doubted=doubted)
     lines += [choice, order_line(answer), said]

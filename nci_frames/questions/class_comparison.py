@@ -24,8 +24,6 @@ from nci_frames.schemas import BUCKET, CLASS_COUNTS, checked
 
 #: Largest number of values along the shares of all classes, and of steps along each share.
 _MOST_VALUES, _STEPS = 12_000, 50
-#: The metrics of each class that a report shows.
-_OF_CLASS = ("precision", "recall", "f_beta")
 
 
 @checked
@@ -164,7 +162,8 @@ class ClassComparison:
     @computed
     def of_each_class(self) -> pl.DataFrame:
         """Precision, recall and F-beta of each class at this mix, with bounds: see ``project_classes``."""
-        return self._projected(self.asked_priors, _OF_CLASS, interval="delta").filter(scenario=self.scenario)
+        metrics = ("precision", "recall", "f_beta")
+        return self._projected(self.asked_priors, metrics, interval="delta").filter(scenario=self.scenario)
 
     @computed
     def matrix(self) -> pl.DataFrame:

@@ -93,10 +93,6 @@ def _counts(comparison: ClassComparison) -> pl.DataFrame:
     return of_shown(comparison.counts, comparison)
 
 
-def _of_triangle(comparison: ClassComparison) -> pl.DataFrame | None:
-    return _counts(comparison) if len(comparison.classes) == 3 else None
-
-
 def _draw_simplex(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
     marked, models = {comparison.scenario: comparison.mix}, shown_models(comparison)
     return classes.chart_class_simplex(
@@ -199,7 +195,7 @@ QUESTIONS = (
     picture(
         "simplex",
         _by("Best model by {} at every mix of the three classes"),
-        _of_triangle,
+        lambda comparison: _counts(comparison) if len(comparison.classes) == 3 else None,
         _draw_simplex,
         section="order",
     ),

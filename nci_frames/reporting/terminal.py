@@ -218,6 +218,10 @@ def print_frame(frame: pl.DataFrame, console: Console, *, title: str = "") -> No
         table.add_column(Text(printable(name)), justify=justify, overflow="fold")
     for row in frame.iter_rows():
         table.add_row(*(Text(_shown(value)) for value in row))
+    if console.measure(table, options=console.options.update(width=10_000)).maximum > console.width:
+        # Where the names do not fit side by side, break them between words.
+        for column, name in zip(table.columns, frame.columns, strict=True):
+            column.header = Text(printable(name).replace("_", "_\n"))
     console.print(table)
 
 

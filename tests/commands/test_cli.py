@@ -226,6 +226,19 @@ def test_a_plan_says_how_many_rows_are_needed():
     assert "381" in one
 
 
+def test_a_plan_without_a_goal_names_what_else_there_is():
+    error = ended(2, "plan", "--tpr", "0.6").stderr
+    assert "--compare" in error
+    assert "--positives" in error
+
+
+def test_names_of_columns_break_between_words(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    rates = ("--tpr", "0.8,0.7", "--fpr", "0.01,0.02", "--prevalence", "0.001", "--correlation", "0.5")
+    words = ended(0, "plan", "--compare", "recall", *rates).stdout.split()
+    assert words.count("discordant_") == 2
+
+
 def test_a_plan_says_what_a_test_set_supports():
     size = ["--positives", "100", "--negatives", "10000", "--tpr", "0.6"]
     done = ended(0, "plan", *size, "--fpr", "0.001")

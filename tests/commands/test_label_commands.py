@@ -36,6 +36,7 @@ def test_the_commands_of_the_page(logs):
     assert "plan of twice the budget" in told
     drawn = ended(0, *draw).output
     assert "400 rows to label" in drawn
+    assert "report them with --weight weight" in " ".join(drawn.split())
     rows = pl.read_csv("to-label.csv")
     assert rows.columns == ["model", "score", "unit", "stratum", "weight"]
     scan = nf.scan_predictions("traffic.parquet", label=None)

@@ -128,6 +128,19 @@ def test_equal_scores_zeros_of_both_signs_and_infinities():
     assert as_dict(nf.count_classes(scan), "decision") == {("a",): 4, ("b",): 1}
 
 
+@pytest.mark.parametrize("kind", ["text", "whole", "truth", "date"])
+def test_classes_with_scores_may_be_named_by_their_text(kind):
+    classes = CLASSES[kind]
+    log = pl.DataFrame(
+        {"model": "a", "label": classes, **{f"p{n}": [float(n)] * len(classes) for n in range(len(classes))}}
+    )
+    by_text = {str(name).lower(): f"p{n}" for n, name in enumerate(classes)}
+    expected = nf.count_classes(
+        nf.scan_classes(log, scores={name: f"p{n}" for n, name in enumerate(classes)})
+    )
+    assert_frame_equal(nf.count_classes(nf.scan_classes(log, scores=by_text)), expected)
+
+
 def test_columns_of_each_model_and_logs_without_labels():
     log, columns = scored_log(["a", "b"])
     other = {"a": "p1", "b": "p0"}

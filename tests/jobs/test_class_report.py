@@ -40,6 +40,18 @@ def report(folder, *arguments):
 OF_MODELS = ("--classes", "--decision", "a=a", "--decision", "b")
 
 
+def test_priors_and_costs_of_dates_and_of_booleans_are_read(tmp_path):
+    for labels, more in ((["true", "false"], pl.Boolean()), (["2024-01-02", "2023-05-06"], pl.Date())):
+        label = pl.Series(labels * 20)
+        label = label == "true" if more == pl.Boolean else label.str.strptime(more)
+        pl.DataFrame({"label": label, "a": label}).write_parquet(tmp_path / "log.parquet")
+        mix, costs = f"{labels[0]}=0.2,{labels[1]}=0.8", f"{labels[0]}:{labels[1]}=3"
+        asked = ("--classes", "--decision", "a=a", "--priors", mix, "--class-cost", costs, "--format", "json")
+        ended(0, "report", tmp_path / "log.parquet", "-o", tmp_path / "out", *asked)
+        found = read_json(tmp_path / "out/report.json")
+        assert sorted(found["mixes"]["given"]) == [0.2, 0.8]
+
+
 @pytest.mark.long
 def test_the_command_writes_what_python_says(tmp_path):
     done = report(tmp_path, *OF_MODELS, "--unit", "unit", "--priors", "1=0.1,2=20%,3=0.7", "--beta", "2",

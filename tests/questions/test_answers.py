@@ -236,6 +236,15 @@ def test_two_models_that_change_places_are_named():
 
 
 @pytest.mark.thorough
+def test_tied_models_are_named_with_the_threshold_of_each():
+    rows = {"tp": [600] * 2, "fp": [10] * 2, "fn": [400] * 2, "tn": [9990] * 2}
+    counts = pl.DataFrame({"model": ["a", "b"], "threshold": [0.3, 0.7], **rows})
+    question = nf.Question(prevalence=0.01)
+    compared = nf.compare_models(counts, prevalence=[0.01, 0.5], question=question, repeats=20)
+    assert answer_lines(compared.said)[1].startswith("Choose a or b (at thresholds 0.3, 0.7): F1 ")
+
+
+@pytest.mark.thorough
 def test_the_order_may_be_known_where_the_value_is_not():
     """Of 2,000 negatives no more than 1,000 false positives can be told at 1e-5, but 0 against 1,000 can."""
     counts = counts_at([950, 500], [40, 1500], 1000, 2000)

@@ -174,7 +174,7 @@ def class_scan_behind(predictions: Predictions) -> Scan:
     if isinstance(struct, pl.Struct):
         # With scores, the decisions follow from them.
         of_class = _checked_types(schema, columns, frame.where) or schema.get("decision", pl.String())
-        classes = _classes_of_fields([field.name for field in struct.fields], of_class)
+        classes = read_classes([field.name for field in struct.fields], of_class, "the fields of scores")
         columns = replace(columns, scores={("", name): score_name(n) for n, name in enumerate(classes)})
         fields = {column: pl.col("scores").struct[n] for n, column in enumerate(columns.scores.values())}
         frame = replace(frame, frame=frame.frame.with_columns(**fields))
@@ -189,7 +189,11 @@ def _scan(opened: OpenedLog, columns: Roles, on_invalid: OnInvalid) -> Scan:
     of_class = _checked_types(opened.schema(), columns, opened.where)
     classes = pl.Series("decision", [], of_class or pl.Null())
     if columns.scores:
-        classes = _classes_in(dict.fromkeys(name for _, name in columns.scores), of_class)
+        names = dict.fromkeys(name for _, name in columns.scores)
+        classes = read_classes(names, of_class, f"the classes of {Option('scores')}")
+        if classes.n_unique() < len(classes) or classes.null_count():
+            found = repr([*names])
+            raise ParameterError(f"a class of {Option('scores')} is null, or given twice", found=found)
     told: dict[str, Any] = {"classes": classes, "by_label": _reason_by_label(columns, classes)}
     models = tuple(_models_of(columns))
     return replace(scan_opened(opened, columns, on_invalid, _raw, models, opened.rows, **told), **told)
@@ -290,19 +294,6 @@ def _models_of(columns: Roles) -> list[str]:
     return list(columns.decisions or dict.fromkeys(model for model, _ in columns.scores))
 
 
-def _classes_of_fields(names: list[str], of_class: pl.DataType) -> pl.Series:
-    """Return the classes whose text forms are *names*, the fields of their scores.
-
-    >>> names = pl.Series([True, False]).cast(pl.String).to_list()
-    >>> names, _classes_of_fields(names, pl.Boolean()).to_list()
-    (['true', 'false'], [True, False])
-    """
-    texts = pl.Series(names, dtype=pl.String)
-    if isinstance(of_class, pl.Date | pl.Datetime):
-        return texts.str.strptime(of_class)
-    return texts == "true" if of_class == pl.Boolean else texts.cast(of_class)
-
-
 def _decided(scores: list[pl.Expr], classes: pl.Series) -> pl.Expr:
     """Return the class with the highest score, the first one among ties."""
     highest = pl.max_horizontal(scores)
@@ -310,24 +301,28 @@ def _decided(scores: list[pl.Expr], classes: pl.Series) -> pl.Expr:
     return pl.lit(classes).gather(pl.coalesce(places))
 
 
-def _classes_in(given: Iterable[Any], of_class: pl.DataType | None) -> pl.Series:
-    """Return the classes with scores, converted to the type of the labels if given as strings.
+def read_classes(given: Iterable[Any], labels: pl.DataType | None, what: str) -> pl.Series:
+    """Return classes in the type of the labels; text may stand for any type.
 
     Raises
     ------
     ParameterError
-        If a class has another type than the labels, or is given twice.
+        If they are of another type than the labels; *what* names them.
+
+    >>> read_classes(["true", "false"], pl.Boolean(), "classes").to_list()
+    [True, False]
     """
     names, found = list(given), None
     with contextlib.suppress(pl.exceptions.PolarsError, TypeError, OverflowError):
         known = pl.Series("decision", names, strict=True)
-        wanted = known.dtype if of_class is None else of_class
-        read = wanted.is_numeric() and (known.dtype.is_numeric() or known.dtype == pl.String)
-        if known.dtype in CLASS_TYPES and (read or known.dtype == wanted):
+        wanted = known.dtype if labels is None else labels
+        if known.dtype == pl.String and isinstance(wanted, pl.Date | pl.Datetime):
+            found = known.str.strptime(wanted)
+        elif known.dtype == pl.String and wanted == pl.Boolean:
+            found = known.replace_strict(["true", "false"], [True, False], return_dtype=wanted)
+        elif known.dtype in (pl.String, wanted) or (known.dtype.is_numeric() and wanted.is_numeric()):
             found = known.cast(wanted, strict=True)
-    if found is None:
-        msg = f"the classes of {Option('scores')} are of several types, or of another type than the labels"
-        raise ParameterError(msg, found=f"{names!r}; {of_class} labels")
-    if found.n_unique() < len(found) or found.null_count():
-        raise ParameterError(f"a class of {Option('scores')} is null, or given twice", found=repr(names))
+    if found is None or found.dtype not in CLASS_TYPES:
+        msg = f"{what} are of several types, or of another type than the labels"
+        raise ParameterError(msg, found=f"{names!r}; {labels} labels")
     return found

@@ -124,13 +124,13 @@ def _of_class(of: Any, metric: ClassMetric, classes: pl.Series, names: pl.Series
 
 def _common(asked: Mixes, models: list[ClassLog]) -> Mixes:
     """Return the mixes, which must be the same for all models."""
-    first, *others = (asked.of(log) for log in models)
-    for log, mixes in zip(models[1:], others, strict=True):
-        if not np.allclose(mixes.priors, first.priors, rtol=0, atol=1e-12):
+    every = [asked.of(log) for log in models]
+    for log, mixes in zip(models, every, strict=True):
+        if not np.allclose(mixes.priors, every[0].priors, rtol=0, atol=1e-12):
             msg, hint = "the models have different observed mixes", "give the shares as {class: share}"
             found = f"models {models[0].group['model']!r} and {log.group['model']!r}"
             raise ParameterError(msg, found=found, hint=hint)
-    return first
+    return every[0]
 
 
 def _upward(metric: ClassMetric, models: list[ClassLog], mixes: Mixes) -> Floats:

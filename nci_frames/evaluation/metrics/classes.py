@@ -55,7 +55,9 @@ class Mix:
 class ClassMetric(Metric):
     """A metric of decisions among classes."""
 
-    undefined_when: str = "a class of positive prior has no row"
+    #: These metrics are in no registry, which would show how they are defined.
+    formula: str = ""
+    undefined_when: str = ""
     #: Returns the value at a mix: one number, or one per class along the last axis.
     of: Callable[[Mix], Numbers]
     #: Whether each class has its own value.
@@ -82,18 +84,17 @@ def _f_beta(mix: Mix) -> Numbers:
     if mix.beta >= _MOST_BETA:
         return mix.recall
     weight = 1 / (1 + mix.beta**2)
+    # (1+beta²)·J[c,c]/(beta²·p[c] + J[.,c]), for any beta
     below = weight * mix.decided + (1 - weight) * mix.priors
     return np.where(below == 0, np.nan, mix.right / below)
 
 
 _of_each = partial(ClassMetric, of_each=True)
 _OF_EACH = (
-    _of_each(
-        "precision", formula="J[c,c]/J[.,c]", of=_precision, undefined_when="the class is never decided"
-    ),
-    _of_each("recall", formula="R[c,c]", of=lambda mix: mix.recall, undefined_when="the class has no row"),
-    _of_each("f_beta", formula="(1+beta²)·J[c,c]/(beta²·p[c] + J[.,c])", of=_f_beta, undefined_when="0/0"),
-    _of_each("pos_fraction", formula="J[.,c]", of=lambda mix: mix.decided, direction="target"),
+    _of_each("precision", of=_precision),
+    _of_each("recall", of=lambda mix: mix.recall),
+    _of_each("f_beta", of=_f_beta),
+    _of_each("pos_fraction", of=lambda mix: mix.decided, direction="target"),
 )
 
 
@@ -105,8 +106,7 @@ def _mean(name: str, averaged: ClassMetric) -> ClassMetric:
         counted = mix.classes & ~np.isnan(values)
         return np.where(counted, values, 0).sum(axis=-1) / counted.sum(axis=-1) + mix.known
 
-    formula = f"mean of {averaged.formula} over the classes where it is defined"
-    return ClassMetric(name, formula=formula, of=mean, averages=averaged)
+    return ClassMetric(name, of=mean, averages=averaged)
 
 
 def _weighted_f_beta(mix: Mix) -> Numbers:
@@ -131,11 +131,13 @@ def _above_chance(mix: Mix, largest: Numbers) -> Numbers:
 
 
 def _kappa(mix: Mix) -> Numbers:
+    # (accuracy - e)/(1 - e), e = sum of p[c]·J[.,c]
     chance = _apart(mix.priors, mix.decided)
     return np.where(chance == 0, np.nan, _above_chance(mix, chance))
 
 
 def _mcc(mix: Mix) -> Numbers:
+    # (accuracy - e)/sqrt((1 - sum of p²)·(1 - sum of J[.,d]²))
     of_classes, of_decisions = _apart(mix.priors, mix.priors), _apart(mix.decided, mix.decided)
     value = _above_chance(mix, np.sqrt(of_classes) * np.sqrt(of_decisions))
     # With one class the limit is 0, unless there is only one decision, too.
@@ -145,25 +147,16 @@ def _mcc(mix: Mix) -> Numbers:
 _SIGNED: dict[str, Any] = {"lower": -1.0, "scale": 1.0}
 _PRECISION, _RECALL, _F_BETA, _ = _OF_EACH
 _OF_ALL = (
-    ClassMetric("accuracy", formula="sum of J[c,c]", of=lambda mix: mix.right.sum(axis=-1)),
+    ClassMetric("accuracy", of=lambda mix: mix.right.sum(axis=-1)),
     _mean("balanced_accuracy", _RECALL),
     _mean("macro_precision", _PRECISION),
     _mean("macro_recall", _RECALL),
     _mean("macro_f_beta", _F_BETA),
-    ClassMetric(
-        "weighted_f_beta", formula="mean of F-beta[c] by p[c] over the classes where it is defined",
-        of=_weighted_f_beta, averages=_F_BETA,
-    ),
-    ClassMetric("kappa", formula="(accuracy - e)/(1 - e), e = sum of p[c]·J[.,c]", of=_kappa, **_SIGNED),
-    ClassMetric(
-        "mcc", formula="(accuracy - e)/sqrt((1 - sum of p²)·(1 - sum of J[.,d]²))", of=_mcc, title="MCC",
-        undefined_when="all rows have one decision", **_SIGNED,
-    ),
-    ClassMetric(
-        "expected_cost", formula="sum of J[c,d]·cost[c,d]", of=lambda mix: mix.cost, direction="minimize",
-        upper=float("inf"),
-    ),
-)  # fmt: skip
+    ClassMetric("weighted_f_beta", of=_weighted_f_beta, averages=_F_BETA),
+    ClassMetric("kappa", of=_kappa, **_SIGNED),
+    ClassMetric("mcc", of=_mcc, title="MCC", **_SIGNED),
+    ClassMetric("expected_cost", of=lambda mix: mix.cost, direction="minimize", upper=float("inf")),
+)
 #: By name; metrics of each class come last.
 CLASS_METRICS = {metric.name: metric for metric in (*_OF_ALL, *_OF_EACH)}
 

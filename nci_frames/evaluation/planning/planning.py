@@ -7,7 +7,7 @@ import polars as pl
 
 from nci_frames.base.arguments import beta_value, number_list
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import Option
+from nci_frames.base.messages import Call, Option
 from nci_frames.evaluation.planning.assurance import Promise, assured_rows, half_width_at
 from nci_frames.evaluation.planning.fixed_sizes import exact_rows, hoeffding_rows
 from nci_frames.evaluation.planning.two_models import TwoModels, need_within
@@ -215,7 +215,9 @@ def _goal(
     if len(given) != 1:
         first, second, third = map(Option, goals)
         msg = f"exactly one of {first}, {second} and {third} must be given"
-        raise ParameterError(msg, found=named or "none of them")
+        compared = "to compare two models, give --compare; to see what a test set supports, --positives"
+        hint = None if given else str(Call("to compare two models, give compare", compared))
+        raise ParameterError(msg, found=named or "none of them", hint=hint)
     if (prevalence is None) == (precision_half_width is not None):
         msg = f"{Option('precision_half_width')} and {Option('prevalence')} must be given together"
         found = f"only {named}" if prevalence is None else f"{Option('prevalence')} and {named}"
