@@ -61,7 +61,10 @@ def lines_at(
     lines += [choice_in_words(best, [*best, *near], value), order]
     if not first["supported"]:
         compared = f"This log cannot tell the value: {first['reason']}"
-    return [*lines, sentence(compared)] if compared else lines
+    lines += [sentence(compared)] if compared else []
+    # A model that lacks the rows of a class would otherwise seem to be worse.
+    without = [row["model"] for row in rows if row["value"] is None]
+    return [*lines, f"Not compared, since {rows[-1]['reason']}: {listed(without)}"] if without else lines
 
 
 def order_in_words(comparison: ClassComparison) -> str:

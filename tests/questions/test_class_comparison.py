@@ -52,6 +52,14 @@ def test_the_answer_is_that_of_the_public_functions():
     assert found.answer["distinguishable"][0] is None
 
 
+def test_models_without_a_value_are_named_with_the_reason():
+    long = log().unpivot(on=["a", "b"], index="label", variable_name="model", value_name="decision")
+    seen = long.filter((pl.col("model") == "b") | (pl.col("label") != "cat"))
+    lines = class_answer_lines(nf.compare_classes(nf.count_classes(seen), priors=FIELD))
+    assert lines[1].startswith("Choose b: ")
+    assert lines[-1] == "Not compared, since no row of 'cat': a"
+
+
 @pytest.mark.parametrize("metric", first_quick(["accuracy", "macro_f_beta", "mcc"]))
 def test_the_ranges_are_those_in_which_the_curves_lead(metric):
     found = nf.compare_classes(counts(units=False), priors=FIELD, metric=metric)
