@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nci_frames.base.errors import SourceError
-from nci_frames.base.messages import quantity
+from nci_frames.base.messages import listed, quantity
 from nci_frames.commands.ending import Command, tell
 from nci_frames.commands.job_file import metrics_file_of, opened, until_option
 
@@ -60,6 +60,7 @@ def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
 def _tell_files(label: str, planned: "Planned") -> int:
     """Print what a run would do with the files of a source; return how many would make it fail."""
     from nci_frames.jobs.ledger.appending import by_reason, refused
+    from nci_frames.jobs.run_counts import LEFT_OUT
 
     events = dict(planned.files["event"].value_counts().rows())
     told = ", ".join(f"{number:,} {event}" for event, number in sorted(events.items()))
@@ -77,4 +78,6 @@ def _tell_files(label: str, planned: "Planned") -> int:
     if planned.windows:
         begin, end = planned.windows[0][0], planned.windows[-1][1]
         tell(f"windows:  {len(planned.windows):,}, from {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC")
+    if planned.left_out:
+        tell(f"older:    {LEFT_OUT}: {len(planned.left_out):,} ({listed(map(repr, planned.left_out))})")
     return len(stops)

@@ -16,6 +16,7 @@ from nci_frames.jobs.job_file.model import Feed
 from nci_frames.jobs.job_file.windows import find_windows, glob_of
 from nci_frames.jobs.ledger.files import IN_LEDGER, SourceFile, Window
 from nci_frames.jobs.ledger.ledger import CountsLedger
+from nci_frames.jobs.ledger.view import shown_path
 from nci_frames.jobs.run_counts import RunCounts
 
 #: Paths that a run writes, to the depth that a glob may match.
@@ -29,6 +30,8 @@ class Planned(NamedTuple):
     #: The result that ``CountsLedger.append`` would return, with "new" for files to count.
     files: pl.DataFrame
     windows: Sequence[Window]
+    #: Paths before the lookback of which nothing was ever counted.
+    left_out: Sequence[str]
 
 
 def ledger_of(file: JobFile) -> CountsLedger:
@@ -45,9 +48,9 @@ def plan_files(file: JobFile, feed: Feed, *, until: datetime | None) -> Planned:
     NciFramesError
         If there is no file, or the ledger is damaged.
     """
-    files = _found(file, feed, until)
+    files, left_out = _found(file, feed, until)
     windows = sorted({found.window for found in files if found.window is not None})
-    return Planned(feed, ledger_of(file).plan(files, feed.settings, **_how(feed)), windows)
+    return Planned(feed, ledger_of(file).plan(files, feed.settings, **_how(feed)), windows, left_out)
 
 
 def count_files(file: JobFile, feed: Feed, *, until: datetime | None = None, **options: Any) -> RunCounts:
@@ -67,25 +70,30 @@ def count_files(file: JobFile, feed: Feed, *, until: datetime | None = None, **o
     NciFramesError
         If there is no file, a file cannot be counted, the ledger is damaged, or nothing was ever counted.
     """
-    files, ledger = _found(file, feed, until), ledger_of(file)
+    (files, left_out), ledger = _found(file, feed, until), ledger_of(file)
     appended = ledger.append_files(files, feed.settings, **_how(feed), **options)
     begins = pl.Series(
         "window_start", [item.window and item.window[0] for item in files], pl.Datetime("us", "UTC")
     )
-    return RunCounts(ledger, feed, until, appended.with_columns(begins))
+    return RunCounts(ledger, feed, until, appended.with_columns(begins), left_out)
 
 
 def _how(feed: Feed) -> dict[str, Any]:
     return {"on_changed": feed.source.on_changed, "told": NciFramesError.for_job_file}
 
 
-def _found(file: JobFile, feed: Feed, until: datetime | None) -> list[SourceFile]:
-    """Return the files of a feed; all windows if nothing was counted with these settings."""
-    states = ledger_of(file).states(feed.settings).values()
+def _found(file: JobFile, feed: Feed, until: datetime | None) -> tuple[list[SourceFile], list[str]]:
+    """Return the files of a feed, and the paths before its lookback of which nothing was ever counted.
+
+    If nothing was counted with these settings, all windows are searched.
+    """
+    states, older = ledger_of(file).states(feed.settings).values(), list[SourceFile]()
     counted = max((state.window[0] for state in states if state.window), default=None)
     lookback = feed.source.lookback if states else None
     paths = [file.resolve(path) for path in feed.source.paths]
-    return find_windows(paths, lookback=lookback, until=until, counted=counted)
+    files = find_windows(paths, lookback=lookback, until=until, counted=counted, older=older)
+    known = {state.path for state in states}
+    return files, [shown_path(found.path) for found in older if found.path not in known]
 
 
 def check_output_apart(file: JobFile) -> None:

@@ -7,12 +7,14 @@ from typing import Any, Literal
 import polars as pl
 
 from nci_frames.base.errors import SourceError
+from nci_frames.base.messages import listed
 from nci_frames.jobs.counting_units import affordable
 from nci_frames.jobs.job_file.model import Feed
 from nci_frames.jobs.ledger.files import Window
 from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.schemas import BUCKET, REPEAT
 
+LEFT_OUT = "files before the lookback, never counted"
 #: All reported rows, those of the newest window, or all rows since the beginning.
 Scope = Literal["all", "last", "ever"]
 
@@ -20,7 +22,15 @@ Scope = Literal["all", "last", "ever"]
 class RunCounts:
     """A consistent view of the ledger for a run, independent of other writers."""
 
-    def __init__(self, ledger: CountsLedger, feed: Feed, until: datetime | None, files: pl.DataFrame) -> None:
+    def __init__(
+        self,
+        ledger: CountsLedger,
+        feed: Feed,
+        until: datetime | None,
+        files: pl.DataFrame,
+        left_out: Sequence[str],
+    ) -> None:
+        self._left_out = left_out
         #: Result for each file of the run, and the begin of its window.
         self.files = files
         self._settings = feed.settings
@@ -98,6 +108,8 @@ class RunCounts:
             facts.append(("windows", f"{windows:,}, the newest from {newest} UTC"))
         if self.failed:
             facts.append(("files that could not be counted", self.failed))
+        if self._left_out:
+            facts.append((LEFT_OUT, f"{len(self._left_out):,}: {listed(self._left_out)}"))
         return facts
 
     def account(self, *totals: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import pytest
 from nci_frames.jobs.counted_files import count_files
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import run_job
+from nci_frames.jobs.run_counts import LEFT_OUT
 from tests.small_jobs import (
     KEYS,
     RECALL,
@@ -132,3 +133,15 @@ def test_a_check_names_files_whose_types_are_not_those_of_the_ledger(tmp_path):
     ended(0, "run", job)
     night.with_columns(pl.col("score").cast(pl.Float32)).write_parquet(second)
     assert "column 'score' must be Float64, as in the ledger" in ended(3, "check", job).stdout
+
+
+def test_a_file_that_comes_too_late_for_the_lookback_is_named(tmp_path):
+    job = small_job(tmp_path, text=SMALL.replace('parquet"\n', 'parquet"\nlookback = 1\n', 1))
+    write_nights(tmp_path / "logs", 4)
+    ended(0, "run", job)
+    late = tmp_path / "logs/2026-03-01/late.parquet"
+    assert LEFT_OUT not in ended(0, "check", job).stdout
+    write_night(late, 40, 0.8, seed=9)
+    assert f"{LEFT_OUT}: 1 ({str(late)!r})" in ended(0, "check", job).stdout
+    ended(0, "run", job)
+    assert LEFT_OUT in (latest(tmp_path) / "history.html").read_text()

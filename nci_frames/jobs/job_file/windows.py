@@ -1,6 +1,7 @@
 """Date templates, which assign files to windows of time, in UTC."""
 
 import fnmatch
+import itertools
 import re
 from datetime import UTC, datetime, timedelta
 
@@ -46,6 +47,7 @@ def find_windows(
     lookback: int | None = None,
     until: datetime | None = None,
     counted: datetime | None = None,
+    older: list[SourceFile] | None = None,
 ) -> list[SourceFile]:
     """Return the files of paths, each with its window, the oldest window first.
 
@@ -60,6 +62,8 @@ def find_windows(
     counted
         Begin of the newest window that was counted: *lookback* is from there, if newer ones exist, so that
         none of them is left out after an outage.
+    older
+        Filled with the files before the lookback.
 
     Raises
     ------
@@ -81,7 +85,10 @@ def find_windows(
         if lookback is not None and kept:
             newest = min(kept[-1][0], counted or kept[-1][0])
             # Compare differences: the start of the lookback may be before year 1.
-            kept = [(start, file) for start, file in kept if newest - start <= lookback * length]
+            inside = [newest - start <= lookback * length for start, _ in kept]
+            if older is not None:
+                older += [file for (_, file), is_in in zip(kept, inside, strict=True) if not is_in]
+            kept = list(itertools.compress(kept, inside))
         files += [file for _, file in kept]
     if not files and later:
         found = f"the first window begins at {min(later):%Y-%m-%d %H:%M} UTC"
