@@ -145,3 +145,20 @@ def test_a_file_that_comes_too_late_for_the_lookback_is_named(tmp_path):
     assert f"{LEFT_OUT}: 1 ({str(late)!r})" in ended(0, "check", job).stdout
     ended(0, "run", job)
     assert LEFT_OUT in (latest(tmp_path) / "history.html").read_text()
+
+
+def test_segments_and_models_that_have_no_rows_any_more_are_undecided_once(tmp_path):
+    gate = RECALL + 'segments = ["country"]\nwindow = "last"\nundecided = "fail"\n' + KEYS
+    job = read_job(small_job(tmp_path, gate))
+    paths = write_nights(tmp_path / "logs", 3, rows=1200, hits=0.95)
+    kept = [pl.read_parquet(path).filter(country="at") for path in paths[1:]]
+    other = pl.read_parquet(paths[0]).with_columns(model=pl.lit("other"))
+    pl.concat([pl.read_parquet(paths[0]), other]).write_parquet(paths[0])
+    gone = []
+    for night, path in enumerate(paths):
+        if night:
+            kept[night - 1].write_parquet(path)
+        verdicts = run_job(job, until=datetime(2026, 3, 2 + night, tzinfo=UTC)).verdicts
+        gone.append(verdicts.filter(verdict="undecided").select("model", "segment", "undecided").rows())
+    at, de = (f'{{"country": "{country}"}}' for country in ("at", "de"))
+    assert gone == [[], [("forest", de, "warn"), ("other", at, "warn"), ("other", de, "warn")], []]

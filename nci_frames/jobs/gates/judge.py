@@ -1,7 +1,8 @@
 """Values with bounds -> verdicts."""
 
+import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -76,9 +77,27 @@ def judge_gates(job: Job, counts: Counts, reference: Reference | None) -> pl.Dat
         for model in absent:
             why = "there are no rows" if model is None else "the model has no rows"
             rows.append(_row(gate, {"model": model, "segment": None}, None) | {"reason": why})
+        rows += _gone(gate, found, absent, reference)
     return pl.DataFrame(
         [{name: _told(name, row.get(name)) for name in VERDICTS} for row in rows], schema=VERDICTS
     )
+
+
+def _gone(
+    gate: Gate, found: Sequence[Mapping[str, Any]], absent: Sequence[str | None], reference: Reference | None
+) -> Iterator[dict[str, Any]]:
+    """Return a row for each model and segment that had rows in the last good run, and has none now."""
+    if reference is None or gate.champion is not None or None in absent:
+        return
+    here = {(row["model"], row["segment"]) for row in found}
+    then = reference.verdicts.filter(pl.col("positives") + pl.col("negatives") > 0, gate=gate.name)
+    for model, segment in then.select("model", "segment").rows():
+        same = sorted(json.loads(segment or "{}")) == sorted(gate.segments) and model not in absent
+        if same and (model, segment) not in here and model in (gate.models or [model]):
+            reason = "it had rows in the last good run, and has none now"
+            # As with nothing to compare with: what was removed on purpose does not end the run.
+            row = _row(gate, {"model": model, "segment": segment, "reason": reason}, None)
+            yield row | {"undecided": "warn"}
 
 
 def _told(name: str, value: Any) -> Any:
