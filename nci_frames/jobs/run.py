@@ -1,5 +1,6 @@
 """One run of a job: count new files, build the report, judge the gates, publish."""
 
+import os
 import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -10,6 +11,8 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.base.errors import OutputError
+from nci_frames.base.files import nearest_folder
 from nci_frames.base.folders import publishing
 from nci_frames.base.urls import is_url
 from nci_frames.evaluation.projection.operating_points import select_operating_points
@@ -50,16 +53,21 @@ def plan_job(file: JobFile, *, until: datetime | None = None) -> list[Planned]:
 
 
 def try_store(file: JobFile) -> None:
-    """List the published runs, if they are in an object store, to test the access; nothing is written.
+    """Test the access to the output: list the runs in an object store; nothing is written.
 
     Raises
     ------
     OutputError
-        If it cannot be read: a wrong address, bucket or key.
+        If a store cannot be read: a wrong address, bucket or key; or a folder cannot be written.
     """
-    folder = file.resolve(file.job.output.folder)
+    output = file.job.output
+    folder, ledger = file.resolve(output.folder), file.resolve(output.ledger)
     if is_url(folder):
-        ObjectStore(folder, file.job.output.storage_options).names("runs/")
+        ObjectStore(folder, output.storage_options).names("runs/")
+    for place in (place for place in (folder, ledger) if not is_url(place)):
+        if not os.access(near := nearest_folder(Path(place) / "x"), os.W_OK | os.X_OK):
+            found = f"no right to write into the folder {near!r}"
+            raise OutputError("the output cannot be written", where=repr(place), found=found)
 
 
 def run_job(

@@ -393,3 +393,15 @@ def test_hostile_names_are_text_everywhere(tmp_path):
     assert "<script" not in page
     history = pl.read_parquet(latest(tmp_path / "job") / "history.parquet")
     assert set(history["model"]) == set(names)
+
+
+@pytest.mark.parametrize("name", ["out", "ledger"])
+def test_a_check_says_that_the_output_cannot_be_written(tmp_path, monkeypatch, name):
+    job = small_job(tmp_path)
+    write_nights(tmp_path / "logs", 1)
+    ended(0, "check", job)
+    (tmp_path / name).mkdir()
+    # The superuser may write everywhere.
+    monkeypatch.setattr("os.access", lambda path, _: not str(path).endswith(name))
+    said = ended(4, "check", job).output
+    assert f"no right to write into the folder {str(tmp_path / name)!r}" in said
