@@ -1,6 +1,6 @@
 """Rates with bounds and the estimated prevalence of traffic -> metrics in that traffic, with bounds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -56,10 +56,9 @@ def project_traffic(
 
     Notes
     -----
-    TPR, FPR and the prevalence are each moved to their bounds while the others stay fixed. The changes due to
-    the two rates, which come from different rows, are added as squares. Rates and prevalence may share the
-    sampling error of one reference, so the change due to the prevalence is added linearly. The bounds are
-    worst-case bounds, and hold more often than each of the three intervals.
+    At a prevalence, TPR and FPR are each moved to their bounds while the other stays fixed; the changes,
+    which come from different rows, are added as squares. Rates and prevalence may share the sampling error of
+    one reference, so the bounds are the extremes over the interval of the prevalence.
 
     References
     ----------
@@ -79,7 +78,7 @@ def project_traffic(
     >>> rates = nf.compute_rates(labelled, interval="wilson")
     >>> found = nf.project_traffic(rates, nf.estimate_prevalence(labelled, traffic), metrics="precision")
     >>> found.select(pl.col("prevalence", "value", "lower", "upper").round(2)).row(0)
-    (0.2, 0.67, 0.57, 0.76)
+    (0.2, 0.67, 0.57, 0.75)
     """
     frame = collect(rates, RATES).drop("prevalence", "reason", strict=False)
     require_bounds(frame)
@@ -90,24 +89,35 @@ def project_traffic(
         plain = points.with_columns(**moved).drop(name for name in points.columns if name.startswith("__"))
         return project_checked(plain, metrics=metrics, prevalence="selected", beta=beta)
 
-    def changes(name: str, places: Iterable[pl.Expr]) -> tuple[Floats, Floats]:
-        """Return the largest decrease and increase of the values if a column moves to some places."""
-        return changes_of(value, np.stack([_values(projected(**{name: place})) for place in places]))
+    def reach(eta: pl.Expr) -> tuple[Floats, Floats]:
+        """Return the least and the largest value at a prevalence, over the errors of the rates."""
+        here = _values(projected(prevalence=eta))
+        ends = [
+            np.stack(
+                [_values(projected(prevalence=eta, **{rate: pl.col(f"{rate}_{side}")})) for side in _ENDS]
+            )
+            for rate in ("tpr", "fpr")
+        ]
+        down, up = (np.hypot(*sides) for sides in zip(*(changes_of(here, end) for end in ends), strict=True))
+        # The value itself may be undefined there, such as a precision without positives.
+        return np.fmin(here - down, np.fmin.reduce([*ends[0], *ends[1]])), np.fmax(
+            here + up, np.fmax.reduce([*ends[0], *ends[1]])
+        )
 
     table = projected()
     value = _values(table)
-    of_rates = [changes(rate, (pl.col(f"{rate}_lower"), pl.col(f"{rate}_upper"))) for rate in ("tpr", "fpr")]
     # The metric need not be monotone in the prevalence, so evaluate it half-way to the bounds, too.
     between = (
         (pl.col(side) * part + pl.col("prevalence") * (1 - part)) for side in _SIDES for part in (0.5, 1)
     )
-    of_eta = changes("prevalence", between)
-    down, up = (np.hypot(tpr, fpr) + eta for tpr, fpr, eta in zip(*of_rates, of_eta, strict=True))
+    lows, highs = zip(*map(reach, (pl.col("prevalence"), *between)), strict=True)
+    known = np.where(np.isnan(value), np.nan, 0)
+    lower, upper = np.fmin.reduce(lows) + known, np.fmax.reduce(highs) + known
     least, most = (
         table["metric"].replace_strict(list(expressions), limits, return_dtype=pl.Float64).to_numpy()
         for limits in zip(*map(_range, expressions.values()), strict=True)
     )
-    columns = {"lower": np.clip(value - down, least, most), "upper": np.clip(value + up, least, most)}
+    columns = {"lower": np.clip(lower, least, most), "upper": np.clip(upper, least, most)}
     estimated = points.select(*_identity(points), __known="__reason")
     bounded = table.with_columns(pl.Series(name, side, nan_to_null=True) for name, side in columns.items())
     told = beside(bounded, estimated, _identity(points))
@@ -118,6 +128,7 @@ def project_traffic(
 
 
 _SIDES = ("__lower", "__upper")
+_ENDS = ("lower", "upper")
 
 
 def _identity(points: pl.DataFrame) -> list[str]:

@@ -285,10 +285,24 @@ def test_bounds_by_hand():
         value = f1(tpr, fpr, eta)
         assert row["prevalence"] == eta
         assert row["value"] == pytest.approx(value)
-        down = math.hypot(value - f1(point["tpr_lower"], fpr, eta), value - f1(tpr, point["fpr_upper"], eta))
-        up = math.hypot(value - f1(point["tpr_upper"], fpr, eta), value - f1(tpr, point["fpr_lower"], eta))
-        assert row["lower"] == pytest.approx(value - down - (value - f1(tpr, fpr, estimate["lower"])))
-        assert row["upper"] == pytest.approx(value + up + f1(tpr, fpr, estimate["upper"]) - value)
+        for side, other in (("lower", "upper"), ("upper", "lower")):
+            end = estimate[side]
+            there = f1(tpr, fpr, end)
+            moved = f1(point[f"tpr_{side}"], fpr, end), f1(tpr, point[f"fpr_{other}"], end)
+            change = math.hypot(*(there - each for each in moved))
+            assert row[side] == pytest.approx(there - change if side == "lower" else there + change)
+
+
+def test_precision_without_a_false_positive_may_be_low_at_the_lowest_prevalence():
+    """Moved alone, FPR and prevalence each left it high: both may be wrong together."""
+    counts = pl.DataFrame({"model": "a", "threshold": 0.5, "tp": [20], "fp": [0], "fn": [10], "tn": [300]})
+    estimate = pl.DataFrame({"prevalence": [0.05], "lower": [0.001], "upper": [0.09]})
+    rates = nf.compute_rates(counts, interval="wilson")
+    found = nf.project_traffic(
+        rates, estimate.with_columns(reason=pl.lit(None, pl.String)), metrics="precision"
+    )
+    assert found["value"].item() == 1
+    assert found["lower"].item() < 0.1  # it was 0.7
 
 
 def test_all_models_get_one_estimate_the_median():
