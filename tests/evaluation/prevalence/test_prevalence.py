@@ -296,11 +296,13 @@ def test_bounds_by_hand():
 def test_precision_without_a_false_positive_may_be_low_at_the_lowest_prevalence():
     """Moved alone, FPR and prevalence each left it high: both may be wrong together."""
     counts = pl.DataFrame({"model": "a", "threshold": 0.5, "tp": [20], "fp": [0], "fn": [10], "tn": [300]})
-    estimate = pl.DataFrame({"prevalence": [0.05], "lower": [0.001], "upper": [0.09]})
-    rates = nf.compute_rates(counts, interval="wilson")
-    found = nf.project_traffic(
-        rates, estimate.with_columns(reason=pl.lit(None, pl.String)), metrics="precision"
+    traffic = pl.DataFrame({"model": "a", "threshold": [0.5], "above": [100], "below": [1900]})
+    known = {"prevalence": 0.05, "lower": 0.001, "upper": 0.09}
+    estimate = nf.estimate_prevalence(counts, traffic).with_columns(
+        **{name: pl.lit(at) for name, at in known.items()}, reason=pl.lit(None, pl.String)
     )
+    rates = nf.compute_rates(counts, interval="wilson")
+    found = nf.project_traffic(rates, estimate, metrics="precision")
     assert found["value"].item() == 1
     assert found["lower"].item() < 0.1  # it was 0.7
 
