@@ -26,8 +26,6 @@ from nci_frames.schemas import WEIGHT
 _PASSES = 8
 #: Passes with thresholds that cut the positives evenly, before a grid is refined instead.
 _CUTS = 3
-#: Average number of parts of a bin that is cut between its negatives.
-_PARTS = 4
 #: Up to this many thresholds cost little more than a few.
 _FEW = 1 << 14
 #: Bytes that refining takes per model and threshold: some twenty arrays of Float64.
@@ -53,7 +51,6 @@ class ModelCounts:
     positives: Floats  # model x (1 + threshold)
     negatives: Floats  # model x (1 + threshold)
     dtype: type[np.floating]  # of the scores
-    whole: bool  # whether rows were counted, and no weights summed
 
     @property
     def tied(self) -> NDArray[np.bool_]:
@@ -63,12 +60,7 @@ class ModelCounts:
     def only(self, kept: NDArray[np.intp]) -> "ModelCounts":
         """Return the counts at a subset of the thresholds, given by ascending indices."""
         places = np.append(0, kept + 1)
-        return replace(
-            self,
-            grid=self.grid[kept],
-            positives=self.positives[:, places],
-            negatives=self.negatives[:, places],
-        )
+        return ModelCounts(self.grid[kept], self.positives[:, places], self.negatives[:, places], self.dtype)
 
 
 #: Function that returns the contribution of each bin to each quantity to minimise.
@@ -163,8 +155,7 @@ def _by_model(table: pl.DataFrame, grid: Floats, dtype: type[np.floating]) -> Mo
         at, rest = (table[name].to_numpy().reshape(shape).astype(np.float64) for name in (above, below))
         return np.hstack([(at + rest).max(axis=1, initial=0, keepdims=True), at])
 
-    whole = table["tp"].dtype.is_integer()
-    return ModelCounts(grid, reached("tp", "fn"), reached("fp", "tn"), dtype, whole)
+    return ModelCounts(grid, reached("tp", "fn"), reached("fp", "tn"), dtype)
 
 
 def _first_grid(found: Scores, dtype: type[np.floating]) -> Floats:
@@ -189,15 +180,15 @@ def _distinct(values: NDArray[np.floating], dtype: type[np.floating]) -> Floats:
     return np.unique(values.astype(dtype)).astype(np.float64)
 
 
-def _split(grid: Floats, parts: Floats, dtype: type[np.floating], *, most: int = MOST_THRESHOLDS) -> Floats:
-    """Return a grid with more thresholds, at most *most*, inside the bins that contribute much.
+def _split(grid: Floats, parts: Floats, dtype: type[np.floating]) -> Floats:
+    """Return a grid with more thresholds inside the bins that contribute much.
 
     The contribution of a bin falls with the square of its width, so the number of new thresholds grows with
     the square root of the contribution.
     """
     wide = np.sqrt(parts.max(axis=0))[1:-1]  # no scores are below the first threshold or above the last
     wide[np.isinf(grid[1:])] = 0
-    room = most - len(grid)
+    room = MOST_THRESHOLDS - len(grid)
     pieces = np.floor(room * wide / max(wide.sum(), np.finfo(float).tiny)).astype(np.intp)
     return _distinct(np.append(grid, _between(grid[:-1], grid[1:], pieces, dtype)), dtype)
 
@@ -293,11 +284,7 @@ def count_to_tolerance(
         if len(some) < len(positives):
             # The positives of a model weigh 0.
             break
-        wider = cut_wide(grid, positives, by_model[:, some], 0.7 * wish.tolerance)
-        if not len(grid) < len(wider) <= MOST_THRESHOLDS:
-            # Bins with a single positive of each model are cut between their negatives.
-            wider = _split(grid, widths, dtype, most=min(_PARTS * len(grid), MOST_THRESHOLDS))
-        grid = wider
+        grid = cut_wide(grid, positives, by_model[:, some], 0.7 * wish.tolerance)
     fine = refine_scan(scan, measure, wish.tolerance, progress=progress, budget=budget)
     # If the finest grid misses the tolerance, fewer thresholds only have to match that grid.
     enough = max(wish.tolerance, 1.02 * worst(measure(fine)))
@@ -345,9 +332,6 @@ def _widths(counts: ModelCounts, *, prevalence: tuple[float, ...]) -> Floats:
         tpr1, fpr1 = (rows / rows[:, :1] for rows in (counts.positives, counts.negatives))
         tpr0, fpr0 = (np.pad(rate[:, 1:], ((0, 0), (0, 1))) for rate in (tpr1, fpr1))
         recall = tpr1 - tpr0
-        if counts.whole:
-            # Recall grows row by row, so the first positive of a bin reaches this recall.
-            tpr0 = np.where(recall > 0, np.minimum(tpr0 + 1 / counts.positives[:, :1], tpr1), tpr0)
         widths = [recall * (fpr1 - fpr0)]
         for eta in prevalence:
             k = (1 - eta) / eta

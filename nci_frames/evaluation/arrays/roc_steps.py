@@ -45,8 +45,6 @@ class Curves:
     tied: Flags  # of each step: whether all its rows have one score
     positives: Floats  # of each group
     negatives: Floats  # of each group
-    #: Recall of one positive of each group; 0 if weights were summed.
-    row: Floats
     #: Effective numbers of positives and negatives at the end of each step, if the counts have them.
     worth: tuple[Floats, Floats] | None = None
     #: Lowest score of each step, -inf for the last one; empty if steps were merged.
@@ -107,7 +105,7 @@ def no_curves(frame: pl.DataFrame, keys: list[str]) -> Curves:
     """Return empty curves, without any group."""
     none, places = np.empty(0), np.empty(0, np.int64)
     groups = frame.clear().select(keys)
-    return Curves(groups, places, places, none, none, none, none, none > 0, none, none, none)
+    return Curves(groups, places, places, none, none, none, none, none > 0, none, none)
 
 
 def curve_parts(
@@ -190,10 +188,8 @@ def _steps(
         known = ascending.select(pl.col(_WORTH).fill_null(0.0).gather(rows))
         worth = known[_WORTH[0]].to_numpy(), known[_WORTH[1]].to_numpy()
     rows_of = positives.astype(np.float64), negatives.astype(np.float64)
-    with np.errstate(divide="ignore"):
-        row = 1 / rows_of[0] if positives.dtype.kind == "i" else np.zeros(len(positives))
     keys = [name for name in groups.columns if name not in _OF_LOWEST]
-    return Curves(groups[keys], start, size, tpr0, tpr, fpr0, fpr, tied, *rows_of, row, worth, score)
+    return Curves(groups[keys], start, size, tpr0, tpr, fpr0, fpr, tied, *rows_of, worth, score)
 
 
 def _with(steps: NDArray[Any], places: Rows, values: object) -> NDArray[Any]:
