@@ -37,7 +37,7 @@ def answer_lines(answer: Answer, /) -> list[str]:
     ...     print(line)
     At prevalence 0.01, by F1 at threshold 0.5:
     Choose a at threshold 0.5: F1 0.706 (95 %: 0.650 to 0.748)
-    In this log the best model changes with the prevalence: a up to 0.053 (95 %: 0.0416 to 0.0671), then b
+    In this log the best model changes with the prevalence: a up to 0.053 (95 %: 0.0415 to 0.067), then b
     Significantly better than the other model
     It finds 60 % of the positives; 0.699 % of all rows are alerts, 85.8 % of them right
     """

@@ -152,7 +152,7 @@ QUESTIONS = (
         chart_probability_best,
         rule="prevalence",
     ),
-    note("rows", "Do all models have the same rows?", read_rows),
+    note("same_rows", "Do all models have the same rows?", read_rows),
     note(
         "independence",
         "What do intervals and tests resample?",

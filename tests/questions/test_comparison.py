@@ -269,6 +269,6 @@ def test_models_with_different_rows_are_said_to_have_them(totals, told):
     positives, negatives = np.array([20, 20, totals[0]]), np.array([980, 980, totals[1]])
     counts = counts_at(positives // 2, negatives // 100, positives, negatives)
     said = json.loads(render_json(nf.compare_models(counts, prevalence=[0.01])))["questions"]
-    assert ("rows" in said) == (told is not None)
+    assert ("same_rows" in said) == (told is not None)
     if told is not None:
-        assert said["rows"]["sentences"][0].startswith(f"The models do not have the same rows: {told}.")
+        assert said["same_rows"]["sentences"][0].startswith(f"The models do not have the same rows: {told}.")
