@@ -32,9 +32,6 @@ from nci_frames.schemas import COUNTS, WEIGHT, checked
 
 _Result = TypeVar("_Result")
 
-#: "auto" counts at about this many times the thresholds that it finally keeps.
-_COUNTED_PER_KEPT = 4
-
 
 @checked
 def count_confusion(
@@ -295,9 +292,10 @@ def _counted(
     if scan.rows is None or scan.rows > fit:
         return count_to_tolerance(scan, group, thresholds, budget=budget, progress=progress)
     with contextlib.suppress(TooManyCountsError):
-        few = replace(budget, most_counts=_COUNTED_PER_KEPT * scan.rows)
+        few = replace(budget, most_counts=scan.rows)
         return count_to_tolerance(scan, group, thresholds, budget=few, progress=progress)
-    # A grid has every threshold in every group: with many groups, that is more counts than the log has rows.
+    # A grid has every threshold in every group: of many groups these are more counts than the log has rows,
+    # and hardly fewer after unneeded thresholds are dropped.
     return exact, count_at(scan, group, None, budget=budget, progress=progress)
 
 

@@ -30,6 +30,8 @@ _COUNT_COLUMNS = (
         required=False,
     ),
 )
+#: Column of summed strata with the least weight of a positive of the group. No result has it.
+LIGHTEST = "__lightest"
 _RATE_COLUMNS = (
     count("positives", "tp + fn", _CHOSEN, most=2 * MOST_ROWS),
     count("negatives", "fp + tn", _CHOSEN, most=2 * MOST_ROWS),
@@ -66,7 +68,7 @@ COUNTS = FrameSchema(
     "count_confusion(predictions)",
     *_COUNT_COLUMNS,
     # A rates frame is a counts frame, too.
-    derived=tuple(column.name for column in _RATE_COLUMNS),
+    derived=(*(column.name for column in _RATE_COLUMNS), LIGHTEST),
     counted=True,
     brings_keys=True,
     strata=STRATUM,
@@ -83,7 +85,13 @@ INCREMENTS = FrameSchema(
     strata=STRATUM,
 )
 RATES = FrameSchema(
-    "rates", "compute_rates(counts)", *_COUNT_COLUMNS, *_RATE_COLUMNS, counted=True, brings_keys=True
+    "rates",
+    "compute_rates(counts)",
+    *_COUNT_COLUMNS,
+    *_RATE_COLUMNS,
+    derived=[LIGHTEST],
+    counted=True,
+    brings_keys=True,
 )
 PROJECTION = FrameSchema(
     "projection",

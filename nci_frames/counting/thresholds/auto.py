@@ -21,11 +21,13 @@ from nci_frames.counting.engine.passes import Scores, count_at, find_scores
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.thresholds.grids import AutoThresholds
 from nci_frames.counting.thresholds.recall import Positives, cut_evenly, cut_wide, read_positives
-from nci_frames.schemas import WEIGHT
+from nci_frames.schemas import LIGHTEST, WEIGHT
 
 _PASSES = 8
 #: Passes with thresholds that cut the positives evenly, before a grid is refined instead.
 _CUTS = 3
+#: Average number of parts of a bin that is cut between its negatives.
+_PARTS = 4
 #: Up to this many thresholds cost little more than a few.
 _FEW = 1 << 14
 #: Bytes that refining takes per model and threshold: some twenty arrays of Float64.
@@ -51,6 +53,7 @@ class ModelCounts:
     positives: Floats  # model x (1 + threshold)
     negatives: Floats  # model x (1 + threshold)
     dtype: type[np.floating]  # of the scores
+    lightest: Floats  # model x 1: the least weight of a positive; 0 if it is unknown
 
     @property
     def tied(self) -> NDArray[np.bool_]:
@@ -60,7 +63,12 @@ class ModelCounts:
     def only(self, kept: NDArray[np.intp]) -> "ModelCounts":
         """Return the counts at a subset of the thresholds, given by ascending indices."""
         places = np.append(0, kept + 1)
-        return ModelCounts(self.grid[kept], self.positives[:, places], self.negatives[:, places], self.dtype)
+        return replace(
+            self,
+            grid=self.grid[kept],
+            positives=self.positives[:, places],
+            negatives=self.negatives[:, places],
+        )
 
 
 #: Function that returns the contribution of each bin to each quantity to minimise.
@@ -155,7 +163,9 @@ def _by_model(table: pl.DataFrame, grid: Floats, dtype: type[np.floating]) -> Mo
         at, rest = (table[name].to_numpy().reshape(shape).astype(np.float64) for name in (above, below))
         return np.hstack([(at + rest).max(axis=1, initial=0, keepdims=True), at])
 
-    return ModelCounts(grid, reached("tp", "fn"), reached("fp", "tn"), dtype)
+    one = table[LIGHTEST] if LIGHTEST in table.columns else pl.Series([table["tp"].dtype.is_integer()])
+    lightest = one.to_numpy()[:: len(grid), np.newaxis].astype(np.float64)
+    return ModelCounts(grid, reached("tp", "fn"), reached("fp", "tn"), dtype, lightest)
 
 
 def _first_grid(found: Scores, dtype: type[np.floating]) -> Floats:
@@ -180,15 +190,15 @@ def _distinct(values: NDArray[np.floating], dtype: type[np.floating]) -> Floats:
     return np.unique(values.astype(dtype)).astype(np.float64)
 
 
-def _split(grid: Floats, parts: Floats, dtype: type[np.floating]) -> Floats:
-    """Return a grid with more thresholds inside the bins that contribute much.
+def _split(grid: Floats, parts: Floats, dtype: type[np.floating], *, most: int = MOST_THRESHOLDS) -> Floats:
+    """Return a grid with more thresholds, at most *most*, inside the bins that contribute much.
 
     The contribution of a bin falls with the square of its width, so the number of new thresholds grows with
     the square root of the contribution.
     """
     wide = np.sqrt(parts.max(axis=0))[1:-1]  # no scores are below the first threshold or above the last
     wide[np.isinf(grid[1:])] = 0
-    room = MOST_THRESHOLDS - len(grid)
+    room = most - len(grid)
     pieces = np.floor(room * wide / max(wide.sum(), np.finfo(float).tiny)).astype(np.intp)
     return _distinct(np.append(grid, _between(grid[:-1], grid[1:], pieces, dtype)), dtype)
 
@@ -284,7 +294,11 @@ def count_to_tolerance(
         if len(some) < len(positives):
             # The positives of a model weigh 0.
             break
-        grid = cut_wide(grid, positives, by_model[:, some], 0.7 * wish.tolerance)
+        wider = cut_wide(grid, positives, by_model[:, some], 0.7 * wish.tolerance)
+        if not len(grid) < len(wider) <= MOST_THRESHOLDS:
+            # Bins with a single positive of each model are cut between their negatives.
+            wider = _split(grid, widths, dtype, most=min(_PARTS * len(grid), MOST_THRESHOLDS))
+        grid = wider
     fine = refine_scan(scan, measure, wish.tolerance, progress=progress, budget=budget)
     # If the finest grid misses the tolerance, fewer thresholds only have to match that grid.
     enough = max(wish.tolerance, 1.02 * worst(measure(fine)))
@@ -318,6 +332,10 @@ def _of_models(counts: pl.DataFrame, thresholds: int) -> pl.DataFrame:
         ).ravel()
         for name in ("tp", "fp", "fn", "tn")
     }
+    if WEIGHT in counts.columns:
+        some = pl.when(pl.col("tp") + pl.col("fn") > 0).then(WEIGHT)
+        known = counts.select(some.fill_null(math.inf)).to_series().to_numpy().reshape(-1, thresholds)
+        cells[LIGHTEST] = np.minimum.reduceat(known, first, axis=0).ravel()
     return pl.DataFrame(cells)
 
 
@@ -332,6 +350,9 @@ def _widths(counts: ModelCounts, *, prevalence: tuple[float, ...]) -> Floats:
         tpr1, fpr1 = (rows / rows[:, :1] for rows in (counts.positives, counts.negatives))
         tpr0, fpr0 = (np.pad(rate[:, 1:], ((0, 0), (0, 1))) for rate in (tpr1, fpr1))
         recall = tpr1 - tpr0
+        # Recall grows row by row, so the first positive of a bin reaches this recall.
+        one = np.where(recall > 0, counts.lightest / counts.positives[:, :1], 0)
+        tpr0 = np.minimum(tpr0 + one, tpr1)
         widths = [recall * (fpr1 - fpr0)]
         for eta in prevalence:
             k = (1 - eta) / eta

@@ -37,6 +37,7 @@ class Steps:
     """
 
     recall: Floats  # increase of recall, never 0
+    row: Floats  # recall of one positive; 0 if weights were summed
     true0: Floats
     true1: Floats
     false0: Floats
@@ -47,7 +48,21 @@ class Steps:
 def _average_precision(steps: Steps) -> Parts:
     """Sum precision at the end of each step times the step in recall: no interpolation, no anchor."""
     value = steps.recall * (steps.true1 / (steps.true1 + steps.false1))
-    return value, lambda: _integral(steps, steps.false1, steps.false1), lambda: _highest_of(steps)
+    return value, lambda: _lowest_of(steps), lambda: _highest_of(steps)
+
+
+def _lowest_of(steps: Steps) -> Floats:
+    """Return areas that the positives of each step have at least if they score below its negatives.
+
+    The first positive has the precision at its own recall. The others have at least the integral from there,
+    since precision grows with each.
+    """
+    if not steps.row.any():
+        return _integral(steps, steps.false1, steps.false1)
+    first = np.minimum(steps.row, steps.recall)
+    true = steps.true0 + (steps.true1 - steps.true0) * (first / steps.recall)
+    others = replace(steps, recall=steps.recall - first, true0=true)
+    return first * (true / (true + steps.false1)) + _integral(others, steps.false1, steps.false1)
 
 
 def _highest_of(steps: Steps) -> Floats:
@@ -144,7 +159,8 @@ def _certified(curves: Curves, etas: Etas, method: Method) -> list[Areas]:
         with np.errstate(invalid="ignore", divide="ignore"):
             true0, true1 = eta * rising.tpr0, eta * rising.tpr1
             false0, false1 = (1 - eta) * rising.fpr0, (1 - eta) * rising.fpr1
-            steps = Steps(rising.tpr1 - rising.tpr0, true0, true1, false0, false1, origin)
+            row = rising.each_step(rising.row)
+            steps = Steps(rising.tpr1 - rising.tpr0, row, true0, true1, false0, false1, origin)
             found += zip(*enclosed(rising, *PR_RULES[method](steps)), strict=True)
     return found
 

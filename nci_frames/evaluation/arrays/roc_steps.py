@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.counts.resolution import no_score_below, one_score
-from nci_frames.schemas import CELLS, group_starts, is_sorted, runs_together
+from nci_frames.schemas import CELLS, LIGHTEST, group_starts, is_sorted, runs_together
 
 _WORTH = ["effective_positives", "effective_negatives"]
-_OF_LOWEST = ["__complete", "__positives", "__negatives"]
+_OF_LOWEST = ["__complete", "__positives", "__negatives", "__one"]
 
 #: Rows of a part, unless a group has more. Larger arrays get fresh memory from the system each time, and
 #: clearing it may take longer than the computation.
@@ -45,6 +45,8 @@ class Curves:
     tied: Flags  # of each step: whether all its rows have one score
     positives: Floats  # of each group
     negatives: Floats  # of each group
+    #: Least recall of a positive of each group; 0 if it is unknown.
+    row: Floats
     #: Effective numbers of positives and negatives at the end of each step, if the counts have them.
     worth: tuple[Floats, Floats] | None = None
     #: Lowest score of each step, -inf for the last one; empty if steps were merged.
@@ -105,7 +107,7 @@ def no_curves(frame: pl.DataFrame, keys: list[str]) -> Curves:
     """Return empty curves, without any group."""
     none, places = np.empty(0), np.empty(0, np.int64)
     groups = frame.clear().select(keys)
-    return Curves(groups, places, places, none, none, none, none, none > 0, none, none)
+    return Curves(groups, places, places, none, none, none, none, none > 0, none, none, none)
 
 
 def curve_parts(
@@ -123,12 +125,14 @@ def curve_parts(
         return
     # The last group first, as steps are in reverse order of the rows. Column by column, since a gather on the
     # frame would rechunk every column first.
-    lowest = pl.DataFrame([frame[name].gather(first[::-1]) for name in (*keys, *CELLS)])
+    one = [LIGHTEST] if LIGHTEST in frame.columns else []
+    lowest = pl.DataFrame([frame[name].gather(first[::-1]) for name in (*keys, *CELLS, *one)])
     groups = lowest.select(
         *keys,
         __complete=no_score_below(),
         __positives=pl.col("tp") + pl.col("fn"),
         __negatives=pl.col("fp") + pl.col("tn"),
+        __one=pl.col(LIGHTEST) if one else float(frame.schema["tp"].is_integer()),
     )
     exact = bool(frame.select(one_score(frame.columns).all()).item())
     ends = np.append(first[1:], len(frame))
@@ -166,7 +170,7 @@ def _steps(
     # One more step per group: from the lowest threshold, whose row is repeated, to "everything is positive".
     last = start + size - 1
     rows = np.insert(kept[::-1], last - np.arange(len(last)), kept[first[::-1]])
-    complete, positives, negatives = (groups[name].to_numpy() for name in _OF_LOWEST)
+    complete, positives, negatives, one = (groups[name].to_numpy() for name in _OF_LOWEST)
     # Sums of weights are rounded: where no row lies below the lowest threshold, it alone misses exactly none.
     with np.errstate(invalid="ignore", divide="ignore"):
         tpr, fpr = (
@@ -188,8 +192,10 @@ def _steps(
         known = ascending.select(pl.col(_WORTH).fill_null(0.0).gather(rows))
         worth = known[_WORTH[0]].to_numpy(), known[_WORTH[1]].to_numpy()
     rows_of = positives.astype(np.float64), negatives.astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        row = one / positives
     keys = [name for name in groups.columns if name not in _OF_LOWEST]
-    return Curves(groups[keys], start, size, tpr0, tpr, fpr0, fpr, tied, *rows_of, worth, score)
+    return Curves(groups[keys], start, size, tpr0, tpr, fpr0, fpr, tied, *rows_of, row, worth, score)
 
 
 def _with(steps: NDArray[Any], places: Rows, values: object) -> NDArray[Any]:

@@ -26,7 +26,7 @@ from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.counts.strata import Strata, Wide
 from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
 from nci_frames.evaluation.rates.quotients import rates_of
-from nci_frames.schemas import CELLS, COUNTS, WEIGHT, collect, has_strata
+from nci_frames.schemas import CELLS, COUNTS, LIGHTEST, WEIGHT, collect, has_strata
 
 #: Columns of rates with the effective numbers of rows of each class.
 WORTH = ("effective_positives", "effective_negatives")
@@ -86,7 +86,7 @@ def rates_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     A row per group and threshold, sorted: rates with ``effective_positives`` and ``effective_negatives``,
-    which are null without rows of the class.
+    which are null without rows of the class; ``LIGHTEST``, the least weight of a positive of the group.
 
     Raises
     ------
@@ -101,6 +101,8 @@ def rates_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
     same = np.array([group.same_within_classes for group in groups], np.bool_)
     lightest = np.array([group.lightest for group in groups], np.float64)
     worth = {name: _effective(strata, place, heaviest, lightest, same) for place, name in enumerate(WORTH)}
+    known = np.where(strata.rows[0] > 0, strata.weight, np.inf)
+    worth[LIGHTEST] = np.minimum.reduceat(known, strata.begins)[strata.together.group]
     return rates_of(strata.sums()).hstack(pl.DataFrame(worth, nan_to_null=True))
 
 

@@ -10,7 +10,7 @@ import nci_frames as nf
 from nci_frames.counting import count as count_module
 from nci_frames.counting.count import Tally, tally_scan
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.thresholds import recall
+from nci_frames.counting.thresholds import auto, recall
 from tests.cases import first_quick
 from tests.logs import read_anew
 
@@ -124,11 +124,33 @@ def test_a_log_is_read_a_few_times(kind: str, kept: bool, monkeypatch: pytest.Mo
     assert (passes - before <= 4) == kept
 
 
+@pytest.mark.usefixtures("never_exact")
+def test_many_models_with_few_positives_are_counted_in_few_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They took a minute: nearly every positive has a bin of its own, so that more cuts did not help."""
+    monkeypatch.delattr(auto, "refine_scan")
+    model = pl.int_range(pl.len()) % 40
+    log = log_of("probability", 200_000).with_columns(model.cast(pl.String).alias("model")).drop("day")
+    log = log.filter(~pl.col("label") | (pl.int_range(pl.len()) % 7 == 0))
+    tally = tally_scan(scan_behind(log), thresholds=nf.auto_thresholds(prevalence=ETAS))
+    assert tally.reached is not None
+    assert 0 < tally.reached <= 1e-3
+    found, exact = (
+        nf.compute_areas(counts, prevalence=ETAS)
+        for counts in (tally.counts, nf.count_confusion(log, thresholds="exact"))
+    )
+    assert (found["upper"] - found["lower"]).max() <= tally.reached + 1e-12
+    assert (exact["value"] - found["lower"]).min() >= -1e-12
+    assert (found["upper"] - exact["value"]).min() >= -1e-12
+
+
 @pytest.mark.long
 @pytest.mark.usefixtures("never_exact")
 def test_what_cannot_be_reached_is_said() -> None:
+    log, wish = log_of("normal", 200_000), nf.auto_thresholds(tolerance=1e-12)
+    # A bin of one positive and no negative is exact, so few positives need no other bins.
+    assert tally_scan(scan_behind(log), thresholds=wish).reached <= 1e-12
     with pytest.warns(nf.ToleranceWarning, match=r"bounded to within .*, not 1e-12; more thresholds"):
-        counts = nf.count_confusion(log_of("normal", 200_000), thresholds=nf.auto_thresholds(tolerance=1e-12))
+        counts = nf.count_confusion(log.lazy().with_columns(~pl.col("label")), thresholds=wish)
     assert "grid" in set(counts["resolution"])
 
 

@@ -1,5 +1,6 @@
 """Areas against scikit-learn, and at their limits."""
 
+import math
 from typing import Any
 
 import hypothesis.strategies as st
@@ -63,6 +64,15 @@ def test_bounds_are_reached():
         assert exact.filter(metric="roc_auc")["value"].item() == coarse.filter(metric="roc_auc")[side].item()
     upper = coarse.filter(metric="pr_auc")["upper"].item()
     assert upper == 1.0  # all positives first
+
+
+def test_a_bin_with_one_positive_and_no_negative_is_exact():
+    """The second bin has precision 2/3; of the three positives in the last one, the first has 3/4 or more."""
+    counts = counts_at([1, 2, 5], [1, 1, 1], 5, 10, model="a", threshold=[0.9, 0.8, 0.7])
+    areas = nf.compute_areas(counts, prevalence=1 / 3, metrics="pr_auc")
+    lower = 0.2 * (1 / 2 + 2 / 3 + 3 / 4) + 0.4 - 0.2 * math.log(1.2 / 0.8)
+    assert areas["lower"].item() == pytest.approx(lower, rel=1e-14)
+    assert areas["upper"].item() == pytest.approx(0.2 * (1 + 2 / 3) + 0.6 * 5 / 6, rel=1e-14)
 
 
 def test_short_steps_do_not_cancel():
@@ -169,9 +179,13 @@ def test_no_rule_has_an_area_without_negatives(method):
     rows=labels_and_scores,
     thresholds=st.lists(st.integers(-1, 13), min_size=1, max_size=6, unique=True).map(sorted),
     eta=st.sampled_from([1e-6, 1e-3, 0.2, 0.5, 0.999, 1.0]),
+    weights=st.sampled_from([None, [0.25], [3.0, 0.5], [100.0, 1.0, 7.0]]),
 )
-def test_bounds_of_a_grid_hold_for_every_rule_whatever_the_rows_were(method, rows, thresholds, eta):
+def test_bounds_of_a_grid_hold_for_every_rule_whatever_the_rows_were(method, rows, thresholds, eta, weights):
     log = pl.DataFrame({"model": "a", "label": [r[0] for r in rows], "score": [float(r[1]) for r in rows]})
+    if weights is not None:
+        weight = [weights[place % len(weights)] for place in range(len(log))]
+        log = nf.scan_predictions(log.with_columns(weight=pl.Series(weight)), weight="weight")
     exact, coarse = (
         nf.compute_areas(
             nf.count_confusion(log, thresholds=t), prevalence=eta, method=method, fpr_range=(0.1, 0.6)
