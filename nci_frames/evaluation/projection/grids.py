@@ -14,7 +14,7 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import first_line, listed
 from nci_frames.base.typing import Betas, Metrics, Prevalences
 from nci_frames.evaluation.metrics import CalledMetric, by_label, value_expression
-from nci_frames.evaluation.support.rule import defined_flags, flags, hidden_flags, log_rarity
+from nci_frames.evaluation.support.rule import defined_flags, flags, hidden_flags, log_rarity, where_defined
 from nci_frames.schemas import lacking
 
 #: Columns from which ``supported`` and ``reason`` of an operating point are derived.
@@ -77,7 +77,8 @@ class MetricGrid:
             columns["upper"] = pl.when(known).then(pl.max_horizontal(*corners))
         if flagged and self.needs_fpr:
             lowest, why, cost = (pl.col(name) for name in SUPPORT)
-            columns |= flags(lowest, cost, why, pl.col("prevalence"), pl.col("__rarity"))
+            told = flags(lowest, cost, why, pl.col("prevalence"), pl.col("__rarity"))
+            columns |= where_defined(told, pl.col("value"))
         elif flagged:
             columns |= hidden_flags() if self.needs_fpr is None else defined_flags(pl.col("value"))
         return table.select(metric, "prevalence", "beta", "value", **columns)

@@ -10,7 +10,7 @@ from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats, Frame, Prevalences
 from nci_frames.evaluation.rates.intervals import require_row_counts
 from nci_frames.evaluation.rates.strata import known_cells, of_strata
-from nci_frames.evaluation.support.rule import point_flags
+from nci_frames.evaluation.support.rule import point_flags, where_defined
 from nci_frames.schemas import PROJECTION, RATES, checked, collect
 
 Method = Literal["score", "logit"]
@@ -103,17 +103,18 @@ def predictive_value_interval(
         lower, upper = (odds[0] * end / (odds[0] * end + odds[1]) for end in ends)
         speaking_for = odds[0] * right
         total = speaking_for + odds[1] * wrong
+        value = pl.when(total > 0).then(speaking_for / total)
         tables.append(
             points.select(
                 *identity,
                 metric=pl.lit(metric),
                 prevalence=eta,
                 beta=pl.lit(None, pl.Float64),
-                value=pl.when(total > 0).then(speaking_for / total),
+                value=value,
                 lower=pl.when(total > 0).then(lower),
                 # If the ratio may be infinite, the predictive value may be 1 at any prevalence.
                 upper=pl.when(total > 0).then(pl.when(ends[1].is_infinite()).then(1.0).otherwise(upper)),
-                **point_flags(points.columns, needs_fpr=metric == "precision"),
+                **where_defined(point_flags(points.columns, needs_fpr=metric == "precision"), value),
             )
         )
     table = pl.concat(tables).sort(*identity, "metric", "prevalence")

@@ -83,7 +83,7 @@ def project_rates(
 
     A value is supported at prevalences of at least 25/(25 + N·TPR), with N negatives, and everywhere with 100
     or more false positives (see ``lowest_supported_prevalence``). Metrics that do not depend on the
-    prevalence, or hardly on FPR (accuracy and NPV), are always supported.
+    prevalence, or hardly on FPR (accuracy and NPV), are always supported. Undefined values never are.
 
     References
     ----------

@@ -190,6 +190,15 @@ def defined_flags(value: pl.Expr) -> Flags:
     return {"supported": value.is_not_null(), "reason": reason_text(undefined)}
 
 
+def where_defined(told: Flags, value: pl.Expr) -> Flags:
+    """Return flags of values, of which undefined ones are not supported."""
+    defined = defined_flags(value)
+    return {
+        "supported": told["supported"] & defined["supported"],
+        "reason": pl.coalesce(told["reason"], defined["reason"]),
+    }
+
+
 def hidden_flags() -> Flags:
     """Return ``supported`` and ``reason`` of values whose prevalence is unknown."""
     return {"supported": pl.lit(None, pl.Boolean), "reason": pl.lit(REASONS["hidden"])}
@@ -238,6 +247,7 @@ def with_curve_flags(areas: pl.DataFrame, ruled: pl.Expr) -> pl.DataFrame:
     """Replace the columns for flags by the flags; *ruled* tells which areas have a ``SupportRule``."""
     lowest, negatives, why = (pl.col(name) for name in _SUPPORT)
     at_prevalence = flags(lowest, log_cost(lowest, negatives), why, pl.col("prevalence"))
+    at_prevalence = where_defined(at_prevalence, pl.col("value"))
     defined = defined_flags(pl.col("value"))
     columns = {name: pl.when(ruled).then(at_prevalence[name]).otherwise(defined[name]) for name in defined}
     return areas.with_columns(**columns).drop(_SUPPORT)

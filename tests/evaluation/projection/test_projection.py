@@ -1,6 +1,8 @@
+import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
 
 import nci_frames as nf
 from tests.logs import counts_at, random_log
@@ -69,3 +71,18 @@ def test_a_projection_that_would_not_fit_in_memory_is_refused(monkeypatch):
         assert "rates.iter_slices(...)" in str(caught.value)
     part = next(rates.iter_slices(10))
     assert nf.project_rates(part, metrics="precision", prevalence=many).height == 1_000_000
+
+
+@given(tp=st.integers(0, 3), fp=st.integers(0, 3), positives=st.integers(0, 3), negatives=st.integers(0, 3))
+def test_undefined_values_have_a_reason(tp, fp, positives, negatives):
+    counts = counts_at(min(tp, positives), min(fp, negatives), positives, negatives)
+    names = nf.metrics().filter(kind="point")["name"].to_list()
+    rates, etas = nf.compute_rates(counts), [0.0, 1e-3, 0.5, 1.0]
+    for table in (
+        nf.project_rates(rates, metrics=names, prevalence=etas),
+        nf.compute_areas(counts, prevalence=etas),
+        nf.predictive_value_interval(rates, prevalence=etas),
+    ):
+        undefined = table.filter(pl.col("value").is_null())
+        assert undefined["reason"].null_count() == 0
+        assert not undefined["supported"].any()
