@@ -353,11 +353,16 @@ def _widths(counts: ModelCounts, *, prevalence: tuple[float, ...]) -> Floats:
         # Recall grows row by row, so the first positive of a bin reaches this recall.
         one = np.where(recall > 0, counts.lightest / counts.positives[:, :1], 0)
         tpr0 = np.minimum(tpr0 + one, tpr1)
-        widths = [recall * (fpr1 - fpr0)]
-        for eta in prevalence:
-            k = (1 - eta) / eta
-            best = tpr1 / (tpr1 + k * fpr0)
-            least = tpr0 / (tpr0 + k * fpr1)
-            widths.append(recall * (best - np.where(np.isnan(least), best, least)))
-    stacked = np.nan_to_num(np.vstack(widths), nan=0.0)
-    return np.where(counts.tied, 0.0, np.maximum(stacked, 0.0))
+        widths = np.empty((1 + len(prevalence), *recall.shape))
+        np.multiply(recall, fpr1 - fpr0, out=widths[0])
+        for place, eta in enumerate(prevalence, start=1):
+            best, least = (1 - eta) / eta * fpr0, (1 - eta) / eta * fpr1
+            for precision, tpr in ((best, tpr1), (least, tpr0)):
+                np.add(tpr, precision, out=precision)
+                np.divide(tpr, precision, out=precision)
+            best -= least
+            np.multiply(recall, best, out=widths[place])
+    # 0/0 is a bin without rows.
+    np.fmax(widths, 0, out=widths)
+    widths[..., counts.tied] = 0
+    return widths.reshape(-1, widths.shape[-1])
