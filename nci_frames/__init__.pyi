@@ -100,7 +100,6 @@ from .evaluation.significance.crossover_intervals import crossover_intervals as 
 from .evaluation.significance.data_sets import compare_data_sets as compare_data_sets
 from .evaluation.significance.delong import auc_interval as auc_interval
 from .evaluation.significance.folds import compare_folds as compare_folds
-from .evaluation.significance.folds import summarise_folds as summarise_folds
 from .evaluation.significance.pairs import compare_pairs as compare_pairs
 from .evaluation.significance.segment_ranks import rank_segments as rank_segments
 from .evaluation.significance.shift import check_projection as check_projection

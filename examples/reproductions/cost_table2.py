@@ -136,11 +136,12 @@ def reproduce(small: bool = False) -> Reproduction:
     for name in DATA:
         log = nf.scan_predictions(held_out(name, **size), fold="fold")  # type: ignore[arg-type]
         counts = nf.count_confusion(log, thresholds="exact")
-        table = nf.summarise_folds(at_80_percent(counts), metrics="pos_fraction", prevalence=ETAS)
+        share = nf.project_rates(at_80_percent(counts), metrics="pos_fraction", prevalence=ETAS)
+        table = nf.average_over(share, over="fold")
         pooled.append(at_80_percent(nf.pool_counts(counts, over="fold")).with_columns(data=pl.lit(name)))
         found = {
             (m, eta): (100 * mean, 100 * std)
-            for m, eta, mean, std in table.select("model", "prevalence", "mean", "std").iter_rows()
+            for m, eta, mean, std in table.select("model", "prevalence", "value", "std").iter_rows()
         }
         for eta in ETAS:
             for classifier, printed in zip(CLASSIFIERS, PRINTED[name, eta], strict=True):

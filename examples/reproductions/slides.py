@@ -87,7 +87,7 @@ def cross_validation() -> list[Number]:
     )
     log = rows.with_columns(score=0.3 * pl.col("label") + pl.Series(rng.random(103)))
     rates = nf.compute_rates(nf.count_confusion(nf.scan_predictions(log, fold="fold"), thresholds=[0.6]))
-    mean = nf.summarise_folds(rates, metrics="accuracy")["mean"].item()
+    mean = nf.compare_folds(rates, metric="accuracy")["mean"].item()
     right = log.with_columns(right=(pl.col("score") >= 0.6) == pl.col("label"))
     by_hand = right.group_by("fold").agg(pl.col("right").mean()).select(pl.col("right").mean()).item()
     sizes = rows.group_by("fold").len()["len"]

@@ -87,28 +87,17 @@ AUC_COMPARISONS = FrameSchema(
     share("p_value", "two-sided p-value; 1 if no row differs", "as z, unless no row differs"),
     *bounds(number, "lower confidence limit of the difference", _FEW),
 )
-_FOLD_MEANS = (
+FOLD_COMPARISONS = FrameSchema(
+    "fold comparisons",
+    "compare_folds(rates)",
+    METRIC,
+    share("prevalence", "P(y=1) of the values", "each fold has its own, or it has no effect"),
+    BETA,
+    MODEL,
     number("mean", "mean over the folds where the metric is defined", "undefined in every fold"),
     number("std", "standard deviation over the same folds", "the number of folds is <= ddof", minimum=0),
     whole("folds", "number of folds where the metric is defined"),
     whole("skipped", "number of folds where the metric is undefined, or the model has no point"),
-)
-_FOLD_PREVALENCE = share("prevalence", "P(y=1) of the values", "each fold has its own, or it has no effect")
-_OF_FOLDS = (METRIC, _FOLD_PREVALENCE, BETA)
-FOLD_SUMMARIES = FrameSchema(
-    "fold summaries",
-    "summarise_folds(rates, metrics=...)",
-    MODEL,
-    *_OF_FOLDS,
-    *_FOLD_MEANS,
-    number("pooled", "metric of the pooled counts of all folds", "undefined: 0/0"),
-)
-FOLD_COMPARISONS = FrameSchema(
-    "fold comparisons",
-    "compare_folds(rates)",
-    *_OF_FOLDS,
-    MODEL,
-    *_FOLD_MEANS,
     share("p_value", "two-sided p-value of the best model against this one", "the best model, or no test"),
     flag("distinguishable", "whether the best model is significantly better", "see reason"),
     text("reason", "why there is no test", "tested, or the best model"),

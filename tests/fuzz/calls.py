@@ -218,7 +218,6 @@ def calls() -> dict[str, Call]:
         Call("compare_best", (buckets,), {"threshold": 0.5, "units": "bucket", "repeats": 100}),
         Call("certify_decision_map", (buckets,), {"units": "bucket", "repeats": 100}),
         Call("compare_folds", (fold_points,), {"repeats": 100}),
-        Call("summarise_folds", (fold_points,), {"metrics": "f_beta"}),
         Call("rank_segments", (folds,), {**by_fold, "threshold": 0.5, "min_positives": 5}),
         Call("check_projection", (folds,), {"over": "fold"}),
         Call("chart_critical_difference", (nf.compare_data_sets(fold_ranks, over="fold"),)),

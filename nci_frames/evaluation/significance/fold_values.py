@@ -7,11 +7,9 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import check_allowed, prevalence_values
-from nci_frames.base.typing import Betas, Flags, Floats, Frame, Metrics, Prevalences, Rows
-from nci_frames.counts.pooling import add_cells
+from nci_frames.base.typing import Betas, Flags, Floats, Frame, Prevalences, Rows
 from nci_frames.evaluation.metrics import CalledMetric
 from nci_frames.evaluation.projection.projection import project_rates
-from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.draws import times_drawn
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.schemas import RATES, beside, collect, need_each_once
@@ -32,12 +30,15 @@ class FoldValues:
     values: Floats
     #: Whether the model has a point in the fold; of the same shape.
     exists: Flags
-    #: The same metrics of the pooled counts of all folds.
-    pooled: pl.DataFrame
 
     @classmethod
     def of(
-        cls, rates: Frame, metrics: Metrics, prevalence: Prevalences, beta: Betas, over: str | Sequence[str]
+        cls,
+        rates: Frame,
+        metric: CalledMetric,
+        prevalence: Prevalences,
+        beta: Betas,
+        over: str | Sequence[str],
     ) -> "FoldValues":
         """Project the rates, and arrange the values in an array.
 
@@ -57,8 +58,10 @@ class FoldValues:
         twice = "a fold has two operating points of one model"
         hint = "choose one with select_operating_points, or by a filter on the threshold"
         need_each_once(frame, ["model", *all_keys], twice, hint)
-        projected = _project(frame, metrics, prevalence, beta)
-        pooled = compute_rates(add_cells(frame, ["model", *keys]).with_columns(threshold=pl.lit(0.0)))
+        projected = project_rates(frame, metrics=metric, prevalence=prevalence, beta=beta).drop("threshold")
+        if isinstance(prevalence, str) and metric.open:
+            # Each fold has its own prevalence.
+            projected = projected.with_columns(prevalence=pl.lit(None, pl.Float64))
         case = [*keys, "metric", "prevalence", "beta"]
         cases, models, folds = (
             projected.select(columns).unique().sort(columns) for columns in (case, ["model"], members)
@@ -70,8 +73,7 @@ class FoldValues:
         )
         values, exists = np.full(shape, np.nan), np.zeros(shape, np.bool_)
         values[place], exists[place] = projected["value"].fill_null(np.nan).to_numpy(), True
-        pooled = _project(pooled, metrics, prevalence, beta)
-        return cls(cases, models["model"], folds, values, exists, pooled)
+        return cls(cases, models["model"], folds, values, exists)
 
     def table(self, ddof: int) -> pl.DataFrame:
         """Return mean, std, folds and skipped for each case and model, in the order of the array."""
@@ -83,16 +85,6 @@ class FoldValues:
         columns = pl.DataFrame({name: each.ravel() for name, each in numbers.items()}, nan_to_null=True)
         named = self.cases[np.repeat(np.arange(cases), models)]
         return named.hstack(columns).with_columns(model=self.models[np.tile(np.arange(models), cases)])
-
-
-def _project(frame: pl.DataFrame, metrics: Metrics, prevalence: Prevalences, beta: Betas) -> pl.DataFrame:
-    """Project the rates; the prevalence is null if it is each fold's own."""
-    projected = project_rates(frame, metrics=metrics, prevalence=prevalence, beta=beta).drop("threshold")
-    if not isinstance(prevalence, str):
-        return projected
-    asked = [metrics] if isinstance(metrics, str | pl.Expr) else metrics
-    fixed = [m.label for m in asked if isinstance(m, CalledMetric) and not m.open]
-    return projected.with_columns(prevalence=pl.when(pl.col("metric").is_in(fixed)).then("prevalence"))
 
 
 def moments(values: Floats) -> tuple[Rows, Floats, Floats]:

@@ -9,13 +9,13 @@ import polars as pl
 from nci_frames.base.arguments import check_whole
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
-from nci_frames.base.typing import Betas, Flags, Frame, Metrics, Prevalences
+from nci_frames.base.typing import Betas, Flags, Frame, Prevalences
 from nci_frames.evaluation.metrics import better_sign, called_metric
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.fold_values import FoldValues, bootstrap_test, t_test, without_spread
 from nci_frames.evaluation.support.reasons import first_reason
-from nci_frames.schemas import FOLD_COMPARISONS, FOLD_SUMMARIES, beside, checked
+from nci_frames.schemas import FOLD_COMPARISONS, checked
 
 Test = Literal["paired_t", "corrected_t", "bootstrap"]
 Correction = Literal["none", "holm"]
@@ -23,81 +23,6 @@ Correction = Literal["none", "holm"]
 _LEAST_FOR_BOOTSTRAP = 10
 #: A single key with ten values may mean ten folds, or two repeats of five; the latter needs more correction.
 _MOST_ASSUMED = 5
-
-
-@checked
-def summarise_folds(
-    rates: Frame,
-    /,
-    *,
-    metrics: Metrics,
-    prevalence: Prevalences = "observed",
-    beta: Betas = (1.0,),
-    over: str | Sequence[str] = "fold",
-    ddof: int = 1,
-) -> pl.DataFrame:
-    """Average metrics over folds, next to the metric of the pooled rows of all folds.
-
-    Parameters
-    ----------
-    rates
-        A rates frame with one operating point per model, fold and other keys. Thresholds may differ.
-    metrics
-        Names or aliases of metrics, or called metrics.
-    prevalence
-        P(y=1), each in [0, 1]; or "observed": each fold's own.
-    beta
-        Weights of recall, each in [0, inf], for the metrics that have one.
-    over
-        Key or keys that identify the folds.
-    ddof
-        Delta degrees of freedom of ``std``, 1 or 0: the divisor is the number of folds minus *ddof*.
-
-    Returns
-    -------
-    A row per model, key, metric, prevalence and beta, sorted by these:
-
-    %(columns of fold summaries)s
-
-    Keys are those of *rates*, without *over*.
-
-    Raises
-    ------
-    ParameterError
-        If an option is out of range, or a fold has two operating points of a model.
-    UnknownMetricError
-        If a name is neither a metric nor an alias.
-    SchemaError
-        If *rates* is not a rates frame, or lacks a key of *over*.
-
-    Notes
-    -----
-    In the mean, every fold has the same weight, whatever its number of rows. The pooled value weights rows
-    equally; at "observed" it refers to the prevalence of all rows. For metrics that are not linear in the
-    counts, such as F-beta, the two differ even if all folds have the same size.
-
-    References
-    ----------
-    Forman and Scholz (2010), doi:10.1145/1882471.1882479.
-
-    Examples
-    --------
-    >>> import nci_frames as nf
-    >>> import polars as pl
-    >>> folds = pl.DataFrame({
-    ...     "model": "a", "fold": ["1", "2", "3"], "threshold": 0.5,
-    ...     "tp": [6, 4, 0], "fp": [2, 0, 0], "fn": [4, 6, 10], "tn": [98, 100, 100],
-    ... })
-    >>> nf.summarise_folds(nf.compute_rates(folds), metrics="precision").select(
-    ...     "mean", "std", "folds", "skipped", "pooled"
-    ... ).row(0)
-    (0.875, 0.1767766952966369, 2, 1, 0.8333333333333334)
-    """
-    values = FoldValues.of(rates, metrics, prevalence, beta, over)
-    check_whole("ddof", ddof, 0, 1)
-    table = values.table(ddof).filter(values.exists.any(axis=2).ravel())
-    place, pooled = ["model", *values.cases.columns], values.pooled.rename({"value": "pooled"})
-    return FOLD_SUMMARIES.finish(beside(table, pooled, place).sort(place))
 
 
 @checked

@@ -163,29 +163,14 @@ def test_undefined_and_missing_folds_are_counted():
     )
     row = nf.compare_folds(nf.compute_rates(never), metric="precision").filter(model="c").row(0, named=True)
     assert (row["mean"], row["std"], row["reason"]) == (None, None, "undefined in every fold")
-    summary = nf.summarise_folds(nf.compute_rates(counts), metrics=["precision", "recall"])
-    assert summary.filter(metric="precision", model="a").select("mean", "skipped", "pooled").row(0) == (
-        pytest.approx((6 / 8 + 1 + 5 / 6) / 3), 1, 15 / 18,
-    )  # fmt: skip
+    row = nf.compare_folds(nf.compute_rates(counts), metric="precision").row(0, named=True)
+    assert (row["model"], row["mean"]) == ("a", pytest.approx((6 / 8 + 1 + 5 / 6) / 3))
 
 
-def test_pooled_is_the_pool_and_the_mean_the_mean():
-    counts = fold_counts()
-    rates = nf.compute_rates(counts)
-    called = nf.precision(prevalence=0.02)
-    summary = nf.summarise_folds(rates, metrics=["f_beta", "accuracy", called], beta=[1, 2])
-    pooled = nf.compute_rates(nf.pool_counts(counts, over="fold"))
-    expected = nf.project_rates(
-        pooled, metrics=["f_beta", "accuracy", called], prevalence="observed", beta=[1, 2]
-    )
-    assert summary["pooled"].to_list() == pytest.approx(expected["value"].to_list())
-    assert summary.filter(metric="precision")["prevalence"].unique().to_list() == [0.02]
-    assert summary.filter(metric="accuracy")["prevalence"].unique().to_list() == [None]
-    # Folds of one size: accuracy is linear in the counts, so its mean is the pooled one. F-beta is not.
-    accuracy = summary.filter(metric="accuracy")
-    assert accuracy["mean"].to_list() == pytest.approx(accuracy["pooled"].to_list())
-    f_beta = summary.filter(metric="f_beta")
-    assert f_beta["mean"].to_list() != pytest.approx(f_beta["pooled"].to_list(), rel=1e-6)
+def test_the_prevalence_is_that_of_the_call_or_of_each_fold():
+    rates = nf.compute_rates(fold_counts())
+    for metric, prevalence in ((nf.precision(prevalence=0.02), 0.02), ("accuracy", None)):
+        assert nf.compare_folds(rates, metric=metric)["prevalence"].unique().to_list() == [prevalence]
 
 
 def test_minimised_metrics_are_turned_round():
