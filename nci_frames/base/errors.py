@@ -21,7 +21,7 @@ A message names options in the form of the caller: ``positive=1`` in Python, ``-
 line, ``columns.positive = 1`` in a job file. Its text has an ``Option``, which is converted to each form.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from typing import ClassVar, Self
 
 from nci_frames.base.messages import (
@@ -159,17 +159,20 @@ class SchemaError(NciFramesError):
     exit_code = 3
 
     @classmethod
-    def missing_column(cls, column: str, role: str, where: str, available: Sequence[str]) -> Self:
-        """Build the error for a column that a source or frame lacks."""
+    def missing_column(
+        cls, column: str, role: str, where: str, available: Sequence[str], roles: Collection[str] = ()
+    ) -> Self:
+        """Build the error for a column that a source or frame lacks; *roles* are those of all columns."""
         close = nearest_name(column, available) or nearest_name(role, available)
         meant = f"did you mean {close!r}? " if close else ""
         hint = f"{meant}name the column with {Option(role, close or '<name>')}" if available else None
-        if hint and not close and role in {"model", "score"}:
+        if hint and not close and role in {"model", "score"} and "decision" not in roles:
             hint = f"{hint}; if each model has a score column, name them with {Option('scores')}"
-        if hint and not close and role == "decision":
+        elif hint and not close and role in {"model", "decision"}:
             each = Call("decision={model: column}", "--decision MODEL=COLUMN")
             scores = Call("scores={class: column}", "--scores CLASS=COLUMN")
-            hint = f"{hint}; if each model has one, with {each}; of classes with scores, with {scores}"
+            hint = f"{hint}; if each model has a column of decisions, with {each}"
+            hint = f"{hint}; of classes with scores, with {scores}"
         if role == "score" and "decision" in available:
             classes = Call("scan_classes opens them", "nci-frames report LOGS --classes compares them")
             hint = f"if these are decisions among classes, {classes}; otherwise {hint}"

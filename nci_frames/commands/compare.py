@@ -29,7 +29,7 @@ from nci_frames.options.logs import column_options, segments_option, thresholds_
 )
 @segments_option("Column whose values are also compared separately; may be repeated.")
 @thresholds_option("logit:501")
-@column_options("model", "label", "score", "scores", "unit", "positive", "on_invalid")
+@column_options("model", "label", "score", "scores", "unit", "weight", "positive", "on_invalid")
 def compare(before: str, after: str, threshold: float, thresholds: str, **asked: Any) -> None:
     """Show how metrics changed from BEFORE to AFTER, and how much is due to the prevalence or the model.
 

@@ -114,7 +114,7 @@ def change_lines(changes: Changes) -> Iterator[str]:
                 or f"{_signed(balance)} by the class balance, {_signed(rates)} by the model"
             )
             yield f"  {row['metric']} {_moved(row, 'reference_value', 'value')}: {why}"
-        if (rows["reason"] == _NEW).all():
+        if rows["reason"].eq_missing(_NEW).all():
             continue
         for row in classes[(model,)].sort("class", descending=True).to_dicts():
             yield f"  scores of {row['class']}s {_shift(row)}"

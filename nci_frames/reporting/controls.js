@@ -50,7 +50,7 @@
   }
   $("prevalence-number").addEventListener("change", (event) => {
     const value = Number(/** @type {HTMLInputElement} */ (event.target).value);
-    set("prevalence", value > 0 ? nearest(value) : state.prevalence, value);
+    set("prevalence", value > 0 || (data.own && value === 0) ? nearest(value) : state.prevalence, value);
   });
   for (const chip of chips) chip.addEventListener("click", () => set("prevalence", nearest(Number(chip.dataset.prevalence))));
   nci.startControls = () => {

@@ -24,6 +24,6 @@
       const point = data.points[i];
       return point && point[2] && point[3] ? nci.fBeta(point[0] / point[2], point[1] / point[3], prevalence, beta) : null;
     },
-    inWords: (at) => data.own ? `class ${data.asked.words[state.asked]} has ${nci.formatGrid(100 * at)} %` : (at < 0.4 ? `${nci.oneIn(at)} (\u03b7 = ${nci.formatGrid(at)})` : `\u03b7 = ${nci.formatGrid(at)}`),
+    inWords: (at) => data.own ? `class ${data.asked.words[state.asked]} has ${nci.formatGrid(100 * at)} %${at === data.prevalence[data.own[state.asked]] ? ", the mix asked" : ""}` : (at < 0.4 ? `${nci.oneIn(at)} (\u03b7 = ${nci.formatGrid(at)})` : `\u03b7 = ${nci.formatGrid(at)}`),
   };
 })();

@@ -141,6 +141,13 @@ def test_classes_with_scores_may_be_named_by_their_text(kind):
     assert_frame_equal(nf.count_classes(nf.scan_classes(log, scores=by_text)), expected)
 
 
+def test_a_fraction_is_no_whole_class():
+    log = pl.DataFrame({"model": "a", "label": [0, 1], "p": [0.1, 0.9], "q": [0.9, 0.1]})
+    assert nf.scan_classes(log, scores={1.0: "p", 0.0: "q"}).collect()["decision"].to_list() == [0, 1]
+    with pytest.raises(nf.ParameterError, match=r"of another type than the labels\n.*0\.5"):
+        nf.scan_classes(log, scores={1.0: "p", 0.5: "q"})
+
+
 def test_columns_of_each_model_and_logs_without_labels():
     log, columns = scored_log(["a", "b"])
     other = {"a": "p1", "b": "p0"}

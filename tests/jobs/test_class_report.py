@@ -118,7 +118,8 @@ def test_the_page_says_at_every_share_what_python_says(browser, tmp_path):
             page.select_option("#asked-slider", index=number)
             settled(page)
             assert page.locator("#live-answer").inner_text().startswith("At the mix given (3: 70 %")
-            for share in (0.3, 0.9):
+            assert page.locator("#prevalence-words").inner_text().endswith(" %, the mix asked")
+            for share in (0, 0.3, 0.9):
                 page.fill("#prevalence-number", str(share))
                 page.keyboard.press("Enter")
                 settled(page)
@@ -137,3 +138,9 @@ def test_the_page_says_at_every_share_what_python_says(browser, tmp_path):
             page.set_viewport_size(viewport)
             assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
         visit.check_silence()
+
+
+def test_a_log_without_the_model_says_how_columns_of_decisions_are_named(tmp_path):
+    log().rename({"a": "decided"}).write_parquet(tmp_path / "log.parquet")
+    told = ended(3, "report", tmp_path / "log.parquet", "--classes", "--decision", "decided").stderr
+    assert "if each model has a column of decisions, with --decision MODEL=COLUMN" in told

@@ -74,6 +74,18 @@ def test_no_p_value_is_said_to_be_zero(tmp_path):
     assert not any("p = 0)" in line for line in said)
 
 
+def test_the_scores_are_told_if_all_values_are_defined_also_with_weights(tmp_path):
+    paths = [written(tmp_path / f"{name}.parquet", prevalence=0.2, hits=0.8, rows=400) for name in "ab"]
+    plain = ended(0, "compare", *paths).output
+    assert [line.split()[2] for line in plain.splitlines()[-2:]] == ["positives", "negatives"]
+    weighted = pl.read_parquet(paths[1]).with_columns(
+        w=pl.when(pl.col("label") == 1).then(4.0).otherwise(1.0)
+    )
+    weighted.write_parquet(paths[1])
+    pl.read_parquet(paths[0]).with_columns(w=pl.lit(1.0)).write_parquet(paths[0])
+    assert "forest: prevalence 0.200 → 0.500" in ended(0, "compare", *paths, "--weight", "w").output
+
+
 @pytest.mark.long
 def test_runs_reports_and_counts_stand_for_their_logs(tmp_path):
     write_nights(tmp_path / "logs", 2)

@@ -207,8 +207,8 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> OpenedLog
     files = [file for file in found.files if file.path in footers]
     problems += _key_problems(found.files)
     inside = {column: role for column, role in needed.items() if column not in found.files[0].keys}
-    for column, role in inside.items():
-        problems += _missing(column, role, files, footers)
+    for column in inside:
+        problems += _missing(column, inside, files, footers)
     schemas = {file.path: _typed(footers[file.path].schema, file.path, needed) for file in files}
     texts = [file.path for file in files if is_csv(file.path)]
     classes = [column for column, role in inside.items() if role in CLASSES]
@@ -264,17 +264,19 @@ def _key_problems(files: Sequence[LogFile]) -> list[SchemaError]:
     return [SchemaError(msg, where=repr(odd.path), found=found, hint=hint)]
 
 
-def _missing(column: str, role: str, files: Sequence[LogFile], footers: Footers) -> list[SchemaError]:
+def _missing(
+    column: str, roles: Mapping[str, str], files: Sequence[LogFile], footers: Footers
+) -> list[SchemaError]:
     lacking = [file for file in files if column not in footers[file.path].schema]
     if not lacking:
         return []
     available = [*footers[lacking[0].path].schema, *sorted(lacking[0].keys)]
     where = files_among([file.path for file in lacking], len(files))
     if column in dict(spelled_keys(lacking[0].path)):
-        msg = f"missing column {column!r} (the {role})"
+        msg = f"missing column {column!r} (the {roles[column]})"
         hint = f"the folder {column}=... lies above the source: name the folder above it as the source"
         return [SchemaError(msg, where=where, found=f"columns {listed(map(repr, available), 20)}", hint=hint)]
-    return [SchemaError.missing_column(column, role, where, available)]
+    return [SchemaError.missing_column(column, roles[column], where, available, roles.values())]
 
 
 def _clashes(files: Sequence[LogFile], footers: Footers, needed: Mapping[str, str]) -> list[SchemaError]:

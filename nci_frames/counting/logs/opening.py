@@ -199,5 +199,5 @@ def need_columns(source: OpenedLog, needed: Mapping[str, str]) -> OpenedLog:
     schema = source.schema()
     for column, role in needed.items():
         if column not in schema:
-            raise SchemaError.missing_column(column, role, source.where, list(schema))
+            raise SchemaError.missing_column(column, role, source.where, list(schema), needed.values())
     return source if source.elsewhere is None else source.elsewhere.only(needed)

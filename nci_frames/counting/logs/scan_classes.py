@@ -320,7 +320,10 @@ def read_classes(given: Iterable[Any], labels: pl.DataType | None, what: str) ->
             found = known.str.strptime(wanted)
         elif known.dtype == pl.String and wanted == pl.Boolean:
             found = known.replace_strict(["true", "false"], [True, False], return_dtype=wanted)
-        elif known.dtype in (pl.String, wanted) or (known.dtype.is_numeric() and wanted.is_numeric()):
+        elif known.dtype in (pl.String, wanted) or (
+            known.dtype.is_numeric()
+            and (wanted.is_float() or (wanted.is_integer() and (known % 1 == 0).all()))
+        ):
             found = known.cast(wanted, strict=True)
     if found is None or found.dtype not in CLASS_TYPES:
         msg = f"{what} are of several types, or of another type than the labels"
