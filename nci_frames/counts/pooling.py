@@ -140,6 +140,12 @@ def pooled_counts(counts: pl.DataFrame, *, over: str | Sequence[str]) -> pl.Data
     return _add(without_rates(counts), ["model", *(key for key in keys if key not in dropped)], dropped)
 
 
+def pooled_to(counts: pl.DataFrame, kept: Collection[str | None]) -> pl.DataFrame:
+    """Sum checked counts over all keys but those *kept*; return the same counts if there are no others."""
+    others = [key for key in COUNTS.keys(counts.columns) if key not in kept]
+    return pooled_counts(counts, over=others) if others else counts
+
+
 def one_repeat(counts: pl.DataFrame, repeat: str = REPEAT) -> pl.DataFrame:
     """Return the counts of the first repeat of a cross-validation; all counts if there are no repeats."""
     if repeat not in counts.columns:

@@ -87,11 +87,11 @@ def _found(file: JobFile, feed: Feed, until: datetime | None) -> tuple[list[Sour
 
     If nothing was counted with these settings, all windows are searched.
     """
-    states, older = ledger_of(file).states(feed.settings).values(), list[SourceFile]()
+    states = ledger_of(file).states(feed.settings).values()
     counted = max((state.window[0] for state in states if state.window), default=None)
     lookback = feed.source.lookback if states else None
     paths = [file.resolve(path) for path in feed.source.paths]
-    files = find_windows(paths, lookback=lookback, until=until, counted=counted, older=older)
+    files, older = find_windows(paths, lookback=lookback, until=until, counted=counted)
     known = {state.path for state in states}
     return files, [shown_path(found.path) for found in older if found.path not in known]
 

@@ -14,7 +14,7 @@ from nci_frames.counting.count import count_confusion
 from nci_frames.counting.logs.scan import scan_predictions
 from nci_frames.counting.logs.units import unit_buckets
 from nci_frames.counting.thresholds.grids import Thresholds
-from nci_frames.counts.pooling import pooled_counts
+from nci_frames.counts.pooling import pooled_to
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.projection.decomposition import decompose_difference
 from nci_frames.evaluation.projection.operating_points import select_operating_points
@@ -86,17 +86,18 @@ def compare_logs(
     if any(WEIGHT in side.columns for side in sides):
         one = pl.lit(1.0).alias(WEIGHT)
         sides = [side if WEIGHT in side.columns else side.with_columns(one) for side in sides]
-    sides = [_by(side, [*segments, *units]) for side in _alike(sides)]
+    sides = [pooled_to(side, [*segments, *units, WEIGHT]) for side in _alike(sides)]
     named = zip((BEFORE, AFTER), sides, strict=True)
     both = pl.concat([side.with_columns(pl.lit(name).alias(SIDE)) for name, side in named], how="diagonal")
     found = []
     for keys in ([], segments) if segments else ([],):
-        points = select_operating_points(compute_rates(_by(both, [SIDE, *keys])), threshold=threshold)
+        rates = compute_rates(pooled_to(both, [SIDE, *keys, WEIGHT]))
+        points = select_operating_points(rates, threshold=threshold)
         if points["threshold"].is_null().any():
             raise ParameterError.out_of_range("threshold", threshold, "one at which both logs were counted")
         split = [decompose_difference(points, metric=name, over=SIDE, reference=BEFORE) for name in metrics]
         parts = pl.concat(split).filter(pl.col(SIDE) == AFTER).drop(SIDE)
-        counts = _by(both, [SIDE, *keys, *units])
+        counts = pooled_to(both, [SIDE, *keys, *units, WEIGHT])
         found.append(Changes(parts, check_projection(counts, over=SIDE, units=BUCKET if units else None)))
     return found
 
@@ -209,8 +210,3 @@ def _alike(sides: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
         raise ParameterError(msg, hint="compare the logs, or count both at the same, e.g. --thresholds exact")
     # After the filter, other scores may lie between thresholds, so the resolution is dropped.
     return [side.filter(pl.col("threshold").is_in(shared)).drop("resolution", strict=False) for side in sides]
-
-
-def _by(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    others = [key for key in COUNTS.keys(counts.columns) if key not in (*keys, WEIGHT)]
-    return pooled_counts(counts, over=others)

@@ -28,6 +28,7 @@ from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.own_thresholds import OwnPoints, averaged, best_values, widened
 from nci_frames.questions.places import crossed
 from nci_frames.questions.question import Question
+from nci_frames.questions.units import mean_of_all
 from nci_frames.schemas import beside, has_strata
 
 _AT = ["model", "prevalence"]
@@ -262,10 +263,7 @@ class AskedLog:
                 units=logs.units,
             )
             # The mean of the bounds over repeats is at least as wide as the interval of the mean.
-            bounds = found.group_by(_AT).agg(
-                pl.when(pl.col(side).null_count() == 0).then(pl.col(side).mean()).alias(side)
-                for side in ("lower", "upper")
-            )
+            bounds = found.group_by(_AT).agg(mean_of_all("lower"), mean_of_all("upper"))
             table = beside(table, bounds, _AT)
         return self._everywhere(table, prevalence)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from nci_frames.base.typing import Frame
-from nci_frames.counts.pooling import alike_counts
+from nci_frames.counts.pooling import alike_counts, pooled_to
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.lowest import supported_from
@@ -17,7 +17,7 @@ from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.rates.rates import RateInterval, compute_rates
 from nci_frames.evaluation.rates.strata import of_strata, summed_counts
 from nci_frames.evaluation.significance.shift import corrected_shifts, shift_tests
-from nci_frames.questions.units import Pools, without_keys
+from nci_frames.questions.units import Pools
 from nci_frames.schemas import BUCKET, CELLS, COUNTS, RATES, SHIFTS, SUPPORT, WEIGHT, collect
 
 
@@ -60,10 +60,7 @@ class LogCounts:
 
     def by_key(self, key: str) -> "LogCounts":
         """Return the counts of the same log by one of the keys of the segments."""
-        rows, drawn = (
-            pools.without([other for other in pools.segments if other != key])
-            for pools in (self.rows, self.drawn)
-        )
+        rows, drawn = self.rows.by_key(key), self.drawn.by_key(key)
         other = self.with_units(drawn, [key])
         other.rows = other.drawn if drawn is rows else Pools(rows, [key], self.repeat, units=None)
         return other
@@ -146,7 +143,7 @@ class LogCounts:
         tables = [
             shift_tests(counts, over=key, units=units, together=together).with_columns(key=pl.lit(key))
             for key in (() if self.judged is None else self.drawn.segments)
-            if (counts := self.drawn.by_key(key))[key].n_unique() > 1
+            if (counts := self.by_key(key).drawn.by_segment)[key].n_unique() > 1
         ]
         if not tables:
             return None
@@ -156,9 +153,7 @@ class LogCounts:
         """Return the counts by folds and repeats; None with fewer than two of them."""
         if not self.folds or self.every.select(self.folds).n_unique() < 2:
             return None
-        keys = COUNTS.keys(self.every.columns)
-        kept = (*self.folds, WEIGHT)
-        return summed_counts(without_keys(self.every, [key for key in keys if key not in kept]))
+        return summed_counts(pooled_to(self.every, (*self.folds, WEIGHT)))
 
     def _worth(self, keys: Sequence[str]) -> pl.DataFrame | None:
         return self.drawn.worth([*keys, *self.rows.repeats]) if self.whole else None

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS
-from nci_frames.counts.pooling import one_repeat, pooled_counts
+from nci_frames.counts.pooling import one_repeat, pooled_counts, pooled_to
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.rates.clusters import class_worth, effective_rows
 from nci_frames.evaluation.rates.rates import RateInterval, clustered_bounds, with_bounds, with_worth
@@ -45,7 +45,7 @@ class Pools:
         self.apart = tuple(key for key in (units, WEIGHT) if key in keys)
         #: Counts by segments, repeats and buckets of units, if any.
         kept = (*self.segments, *self.repeats, *self.apart)
-        self.counts = without_keys(counts, [key for key in keys if key not in kept])
+        self.counts = pooled_to(counts, kept)
         #: Whether there are enough buckets for intervals and tests; always true for independent rows.
         self.enough = self.buckets is None or self.buckets >= LEAST_BUCKETS
         #: Whether logs can be resampled: repeats need units, as the rows of a unit are dependent.
@@ -72,16 +72,13 @@ class Pools:
     @property
     def by_segment(self) -> pl.DataFrame:
         """Counts by segments; without units, those of one repeat, as all repeats have the same rows."""
-        return self._whole_rows([])
+        if self.repeat is None or self.units is not None:
+            return self.without(self.repeats)
+        return one_repeat(self.counts, self.repeat)
 
     def by_key(self, key: str) -> pl.DataFrame:
-        """Return the counts by one key of the segments, with the rows of ``by_segment``."""
-        return self._whole_rows([other for other in self.segments if other != key])
-
-    def _whole_rows(self, gone: list[str]) -> pl.DataFrame:
-        if self.repeat is None or self.units is not None:
-            return self.without([*gone, *self.repeats])
-        return one_repeat(self.without(gone), self.repeat)
+        """Return the counts by one key of the segments, by repeats and buckets of units."""
+        return self.without([other for other in self.segments if other != key])
 
     def worth(self, keys: Sequence[str]) -> pl.DataFrame | None:
         """Return the effective number of rows per row, by model and keys; None if buckets cannot tell.
@@ -101,11 +98,13 @@ class Pools:
     def without(self, keys: Sequence[str]) -> pl.DataFrame:
         """Return the counts pooled over some segments and repeats, once for all tables."""
         gone = tuple(keys)
+        if not gone:
+            return self.counts
         if gone not in self._pools:
             # Pooling step by step is faster, as each step starts from fewer rows.
             some = self.counts if len(gone) < 2 or gone == self.segments else self.without(gone[:-1])
             left = gone if some is self.counts else gone[-1:]
-            self._pools[gone] = without_keys(some, left)
+            self._pools[gone] = pooled_counts(some, over=left)
         return self._pools[gone]
 
     def _read(self, keys: Sequence[str]) -> list[BucketCounts]:
@@ -145,6 +144,6 @@ class Pools:
         return clustered_bounds(points, met, interval=interval, level=level)
 
 
-def without_keys(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return counts pooled over some keys; the same counts if *keys* is empty."""
-    return pooled_counts(counts, over=keys) if keys else counts
+def mean_of_all(name: str) -> pl.Expr:
+    """Return the mean of a column; null if a value is null."""
+    return pl.when(pl.col(name).null_count() == 0).then(pl.col(name).mean()).alias(name)

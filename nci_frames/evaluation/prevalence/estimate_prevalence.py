@@ -8,7 +8,7 @@ import polars as pl
 
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.normal import normal_quantile
-from nci_frames.counts.pooling import pooled_counts
+from nci_frames.counts.pooling import pooled_to
 from nci_frames.counts.scores_as_counts import scores_as_counts
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.prevalence.mixtures import Bins, Mixtures, check_key_types, common_bins
@@ -113,10 +113,10 @@ def estimate_prevalence(
     for key in kept:
         if key not in keys:
             raise SchemaError.missing_column(key, "by", "the keys of the traffic", keys)
-    field = _pooled(field, kept)
+    field = pooled_to(field, (*kept, WEIGHT))
     shared = [key for key in kept if key in _keys(labelled)]
     check_key_types(labelled, field, shared)
-    labelled = _pooled(labelled, shared)
+    labelled = pooled_to(labelled, (*shared, WEIGHT))
     groups, found = common_bins(labelled, field, shared=shared, kept=kept)
     numbers = _numbers([bins for bins in found if not isinstance(bins, str)], method, level)
     reason = pl.Series("reason", [bins if isinstance(bins, str) else None for bins in found], pl.String)
@@ -132,11 +132,6 @@ def _keys(counts: pl.DataFrame) -> list[str]:
 def _weighing(counts: pl.DataFrame) -> pl.DataFrame:
     """Drop rows of weight 0."""
     return counts.filter(pl.col(WEIGHT) > 0) if has_strata(counts) else counts
-
-
-def _pooled(counts: pl.DataFrame, kept: Sequence[str]) -> pl.DataFrame:
-    others = [key for key in _keys(counts) if key not in kept]
-    return pooled_counts(counts, over=others) if others else counts
 
 
 def _numbers(groups: Sequence[Bins], method: str, level: float) -> pl.DataFrame:

@@ -100,9 +100,8 @@ def project_traffic(
         ]
         down, up = (np.hypot(*sides) for sides in zip(*(changes_of(here, end) for end in ends), strict=True))
         # The value itself may be undefined there, such as a precision without positives.
-        return np.fmin(here - down, np.fmin.reduce([*ends[0], *ends[1]])), np.fmax(
-            here + up, np.fmax.reduce([*ends[0], *ends[1]])
-        )
+        every = np.concatenate(ends)
+        return np.fmin(here - down, np.fmin.reduce(every)), np.fmax(here + up, np.fmax.reduce(every))
 
     table = projected()
     value = _values(table)

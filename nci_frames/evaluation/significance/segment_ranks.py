@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nci_frames.base.arguments import check_allowed, check_whole, prevalence_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
-from nci_frames.counts.pooling import add_cells, alike_counts, pooled_counts
+from nci_frames.counts.pooling import add_cells, alike_counts, pooled_counts, pooled_to
 from nci_frames.evaluation.arrays.buckets import bucket_counts, sums_of_weights
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.arrays.histograms import whole_counts
@@ -214,11 +214,10 @@ def _of_segments(
     check_allowed(keys, "segments", segments, "at least one key")
     rows = counts.drop(WEIGHT, strict=False)
     COUNTS.need_keys(rows, keys, "segments")
-    known = COUNTS.need_keys(rows, [units], "units")
+    COUNTS.need_keys(rows, [units], "units")
     if units in keys:
         raise ParameterError("segments cannot be the units, too", found=repr(units))
-    others = [key for key in known if key not in (*keys, units)]
-    frame = pooled_counts(counts, over=others) if others else counts
+    frame = pooled_to(counts, (*keys, units, WEIGHT))
     if len(frame) and frame.select(keys).n_unique() < 2:
         msg = f"all rows have the same {' and '.join(keys)}, so there is nothing to compare"
         raise ParameterError(msg, found=repr(frame.row(0, named=True)[keys[0]]))

@@ -7,7 +7,7 @@ import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.base.typing import Field, Prevalences
-from nci_frames.counts.pooling import pooled_counts
+from nci_frames.counts.pooling import pooled_counts, pooled_to
 from nci_frames.evaluation.metrics import asked_metric
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.projection.projection import project_rates
@@ -15,7 +15,8 @@ from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.jobs.job_file.gates import Gate
 from nci_frames.jobs.job_file.model import SegmentScenario
-from nci_frames.questions.units import Pools
+from nci_frames.questions.units import Pools, mean_of_all
+from nci_frames.schemas import WEIGHT
 
 #: Number of resampled logs for bounds.
 REPEATS = 400
@@ -47,8 +48,7 @@ def segment_texts(table: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
 def drawn_rates(counts: pl.DataFrame, keys: Sequence[str], repeat: str | None) -> tuple[Pools, pl.DataFrame]:
     """Return the resampling units, and the rates by *keys* with their effective numbers of rows."""
     drawn = Pools(counts, keys, repeat)
-    over = [key for key in (repeat, drawn.units) if key is not None]
-    return drawn, drawn.with_worth(compute_rates(pooled_counts(counts, over=over) if over else counts))
+    return drawn, drawn.with_worth(compute_rates(pooled_to(counts, (*keys, WEIGHT))))
 
 
 def measure(
@@ -133,9 +133,6 @@ def _areas(
     if drawn.repeat is None:
         return found
     # Averaged bounds are at least as wide as the interval of the mean.
-    means = (
-        pl.when(pl.col(name).null_count() == 0).then(pl.col(name).mean()).alias(name)
-        for name in ("value", "lower", "upper")
-    )
+    means = map(mean_of_all, ("value", "lower", "upper"))
     same = (pl.col("prevalence").first(), pl.col("reason").drop_nulls().first())
     return found.group_by(group).agg(*means, *same)

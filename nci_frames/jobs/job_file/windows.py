@@ -47,9 +47,8 @@ def find_windows(
     lookback: int | None = None,
     until: datetime | None = None,
     counted: datetime | None = None,
-    older: list[SourceFile] | None = None,
-) -> list[SourceFile]:
-    """Return the files of paths, each with its window, the oldest window first.
+) -> tuple[list[SourceFile], list[SourceFile]]:
+    """Return the files of paths with their windows, the oldest first; and the files before the lookback.
 
     Parameters
     ----------
@@ -62,8 +61,6 @@ def find_windows(
     counted
         Begin of the newest window that was counted: *lookback* is from there, if newer ones exist, so that
         none of them is left out after an outage.
-    older
-        Filled with the files before the lookback.
 
     Raises
     ------
@@ -73,6 +70,7 @@ def find_windows(
         If a date template is invalid.
     """
     files: list[SourceFile] = []
+    older: list[SourceFile] = []
     later: list[datetime] = []
     for path in paths:
         length = check_template(path)
@@ -86,8 +84,7 @@ def find_windows(
             newest = min(kept[-1][0], counted or kept[-1][0])
             # Compare differences: the start of the lookback may be before year 1.
             inside = [newest - start <= lookback * length for start, _ in kept]
-            if older is not None:
-                older += [file for (_, file), is_in in zip(kept, inside, strict=True) if not is_in]
+            older += [file for (_, file), is_in in zip(kept, inside, strict=True) if not is_in]
             kept = list(itertools.compress(kept, inside))
         files += [file for _, file in kept]
     if not files and later:
@@ -96,7 +93,7 @@ def find_windows(
         raise SourceError(msg, where=", ".join(map(repr, paths)), found=found, hint="give a later date")
     if not files:
         raise no_match(", ".join(paths), "no file of any window", "is the date written as in the path?")
-    return files
+    return files, older
 
 
 def glob_of(path: str) -> str:

@@ -150,19 +150,20 @@ def test_windows_are_half_open_days_and_hours_in_utc(tmp_path):
     write_nights(tmp_path, 4)
     (tmp_path / "2026-02-31").mkdir()
     paths = [f"{tmp_path}/{{date:%Y-%m-%d}}/*.parquet"]
-    found = find_windows(paths)
+    found, _ = find_windows(paths)
     starts = [file.window[0] for file in found if file.window]
     assert starts == [datetime(2026, 3, day, tzinfo=UTC) for day in range(1, 5)]
     assert {file.window[1] - file.window[0] for file in found if file.window} == {timedelta(days=1)}
     # So many windows would begin before the first year.
-    assert find_windows(paths, lookback=1_000_000) == found
-    late = find_windows(paths, lookback=1)
+    assert find_windows(paths, lookback=1_000_000) == (found, [])
+    late, older = find_windows(paths, lookback=1)
+    assert older == found[:2]
     assert [Path(file.path).parent.name for file in late] == ["2026-03-03", "2026-03-04"]
     # After an outage no window is left out.
     second = datetime(2026, 3, 2, tzinfo=UTC)
-    assert find_windows(paths, lookback=0, counted=second) == found[1:]
-    assert find_windows(paths, lookback=0, counted=second + timedelta(days=9)) == found[3:]
-    before = find_windows(paths, until=datetime(2026, 3, 3, tzinfo=UTC))
+    assert find_windows(paths, lookback=0, counted=second) == (found[1:], found[:1])
+    assert find_windows(paths, lookback=0, counted=second + timedelta(days=9)) == (found[3:], found[:3])
+    before, _ = find_windows(paths, until=datetime(2026, 3, 3, tzinfo=UTC))
     assert [Path(file.path).parent.name for file in before] == ["2026-03-01", "2026-03-02"]
     assert check_template("a/{date:%Y/%m/%d/%H}/x") == timedelta(hours=1)
     assert check_template("a/*.parquet") is None
@@ -174,6 +175,6 @@ def test_dates_beside_globs_and_in_names(tmp_path):
         target = tmp_path / "logs" / name
         target.parent.mkdir(parents=True, exist_ok=True)
         source.rename(target)
-    found = find_windows([f"{tmp_path}/logs/**/x[[]1] {{date:%Y-%m-%d}} ?.parquet"])
+    found, _ = find_windows([f"{tmp_path}/logs/**/x[[]1] {{date:%Y-%m-%d}} ?.parquet"])
     days = [file.window[0].date() for file in found if file.window]
     assert days == [date(2026, 3, 1), date(2026, 3, 2)]
