@@ -60,11 +60,11 @@ class Item:
 
     def __init__(self, file: SourceFile, settings: CountingSettings) -> None:
         self.file = file
-        self.identity = self.event = ""
-        #: The source that it replaces.
-        self.replaces: SourceState | None = None
-        #: The source that is no longer at its old path.
-        self.moved: SourceState | None = None
+        self.identity = ""
+        #: "counted", "recounted", "known", "moved" (known, and no longer at its old path) or "changed".
+        self.event = ""
+        #: The source that a new file replaces, or that a moved file is.
+        self.earlier: SourceState | None = None
         #: Whether its content is already counted from another path.
         self.counts_already = False
         self.counts: SourceCounts | None = None
@@ -95,9 +95,9 @@ class Item:
 
     def entries(self, run: str) -> list[tuple[str, dict[str, Any]]]:
         """Return the entries of the file for a run."""
-        entries = [] if self.replaces is None else [self.replaces.retired(run)]
-        if self.moved is not None:
-            return [(self.identity, self.moved.moved(self.file, run))]
+        if self.earlier is not None and self.event == "moved":
+            return [(self.identity, self.earlier.moved(self.file, run))]
+        entries = [] if self.earlier is None else [self.earlier.retired(run)]
         if self.counts is None:
             return entries
         start, end = self.file.window or (None, None)
@@ -119,13 +119,13 @@ class Item:
             totals = self.counts.totals
             numbers = [totals["rows"], totals["counted"], sum(totals["dropped"].values())]
             warning = "; ".join(map(str, self.counts.warnings)) or None
-        if self.moved is not None:
-            warning = f"counted from {shown_path(self.moved.path)}"
+        event = self.event
+        if self.earlier is not None and event == "moved":
+            event, warning = "known", f"counted from {shown_path(self.earlier.path)}"
         if self.error is not None:
             # The row has the path, so the error need not repeat it.
             mine = self.error.where == repr(self.file.path)
-            reason = told(self.error.at(None) if mine else self.error)
-        event = self.event if reason is None else "failed"
+            event, reason = "failed", told(self.error.at(None) if mine else self.error)
         return (shown_path(self.file.path), self.identity or None, event, *numbers, reason, warning)
 
 
@@ -163,7 +163,7 @@ class Work:
     @property
     def told(self) -> list[Item]:
         """The files of which the ledger has something to note."""
-        return [*self.new, *(item for item in self._items if item.moved is not None)]
+        return [*self.new, *(item for item in self._items if item.event == "moved")]
 
     @property
     def new(self) -> list[Item]:
@@ -191,16 +191,15 @@ class Work:
             gone = None if before is None or before.identity in here else before
             active = same is not None and same.active
             item.counts_already = item.identity in taken or (active and not self._anew)
-            item.replaces = item.moved = None
+            item.earlier = None
             if gone is not None and self._on_changed != "recount":
                 item.event = "changed"
             elif gone is None and item.counts_already:
-                item.event = "known"
-                if same is not None and active and item.identity not in taken and same.left(at):
-                    # A later correction is found by the path.
-                    item.moved = same
+                left = same is not None and active and item.identity not in taken and same.left(at)
+                # The new path is noted, by which a later correction is found.
+                item.event, item.earlier = ("moved", same) if left else ("known", None)
             else:
-                item.replaces = gone
+                item.earlier = gone
                 item.event = "recounted" if gone is not None or active else "counted"
             if item.counts_already or item.event == "changed":
                 item.counts = None
