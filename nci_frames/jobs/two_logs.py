@@ -14,7 +14,7 @@ from nci_frames.counting.count import count_confusion
 from nci_frames.counting.logs.scan import scan_predictions
 from nci_frames.counting.logs.units import unit_buckets
 from nci_frames.counting.thresholds.grids import Thresholds
-from nci_frames.counts.pooling import pooled_to
+from nci_frames.counts.pooling import pooled_to, without_rates
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.projection.decomposition import decompose_difference
 from nci_frames.evaluation.projection.operating_points import select_operating_points
@@ -180,7 +180,7 @@ def _counts(
         return count_confusion(predictions, thresholds=thresholds, by=by)
     hint = "a run or report has it if its tables are written as Parquet"
     table = read_table(str(saved), "the file of counts", where=repr(str(saved)), hint=hint)
-    frame = collect(table, COUNTS, strata=True)
+    frame = without_rates(collect(table, COUNTS, strata=True))
     for key in segments:
         if key not in frame.columns:
             raise SchemaError.missing_column(key, "segments", repr(str(saved)), frame.columns)
