@@ -1,4 +1,4 @@
-"""The standard normal distribution: its quantile, and two-sided p-values."""
+"""The standard normal distribution: its quantile, two-sided p-values, and bounds on the logit scale."""
 
 import numpy as np
 
@@ -25,3 +25,16 @@ def two_sided_p_values(z: Floats) -> Floats:
     from scipy.special import ndtr  # noqa: PLC0415  (as above)
 
     return np.asarray(2 * ndtr(-np.abs(z)), np.float64)
+
+
+def on_logit(value: Floats, half: Floats) -> tuple[Floats, Floats]:
+    """Return the ends of value ± half in [0, 1], on the logit scale; NaN where the logit is infinite.
+
+    >>> [end.round(3).tolist() for end in on_logit(np.array([0.5, 1.0]), np.array([0.1, 0.1]))]
+    [[0.401, nan], [0.599, nan]]
+    """
+    from scipy.special import expit, logit  # noqa: PLC0415  (as above)
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        apart = half / (value * (1 - value))
+        return expit(logit(value) - apart), expit(logit(value) + apart)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -17,8 +17,6 @@ from nci_frames.schemas import CLASS_COUNTS, CLASS_PRIORS, COUNTS, TRUE_CLASS, W
 
 #: Shares by class, or by scenario and class.
 Priors = Literal["observed", "uniform"] | Mapping[Any, Any] | pl.DataFrame
-
-_Mix = TypeVar("_Mix")
 
 #: Name of a single unnamed scenario.
 GIVEN = "given"
@@ -142,7 +140,7 @@ def read_priors(
     return read
 
 
-def one_mix(name: str, scenarios: Mapping[str, _Mix]) -> _Mix:
+def one_mix(name: str, scenarios: Mapping[str, Any]) -> Any:
     """Return the mix of an option; raise ParameterError if there are several."""
     if len(scenarios) != 1:
         raise ParameterError(f"{Option(name)} must be one mix", found=f"{len(scenarios)} scenarios")

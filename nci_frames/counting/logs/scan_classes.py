@@ -266,7 +266,10 @@ def _raw(
         of_model = scores[place * size : (place + 1) * size]
         if of_model:
             struct = pl.struct(score.alias(name) for score, name in zip(of_model, names, strict=True))
-            decision = [_decided(of_model, classes).alias("decision"), struct.alias("scores")]
+            highest = pl.max_horizontal(of_model)
+            # The first of equal scores.
+            first = pl.coalesce(pl.when(score == highest).then(n) for n, score in enumerate(of_model))
+            decision = [pl.lit(classes).gather(first).alias("decision"), struct.alias("scores")]
         else:
             decision = [as_class(columns.decisions[model]).alias("decision")]
         part = source.select(*(named or [pl.lit(model).alias("model")]), *known, *decision, *rest)
@@ -292,13 +295,6 @@ def _reason_by_label(columns: Roles, classes: pl.Series) -> pl.Expr:
 def _models_of(columns: Roles) -> list[str]:
     """Return the models that have columns of their own; a single "" if the model is a column."""
     return list(columns.decisions or dict.fromkeys(model for model, _ in columns.scores))
-
-
-def _decided(scores: list[pl.Expr], classes: pl.Series) -> pl.Expr:
-    """Return the class with the highest score, the first one among ties."""
-    highest = pl.max_horizontal(scores)
-    places = (pl.when(score == highest).then(pl.lit(place, pl.UInt32)) for place, score in enumerate(scores))
-    return pl.lit(classes).gather(pl.coalesce(places))
 
 
 def read_classes(given: Iterable[Any], labels: pl.DataType | None, what: str) -> pl.Series:

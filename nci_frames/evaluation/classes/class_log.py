@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -23,30 +23,6 @@ _WHOLE = ("model", "scenario")
 
 
 @dataclass(frozen=True)
-class Sample:
-    """The rows of a model in all groups together, by stratum (one weight)."""
-
-    #: Rows of each stratum.
-    drawn: Floats
-    #: Rows of the traffic that it stands for, if the lightest ones are all that there were.
-    traffic: Floats
-    #: Weight of the heaviest row with each decision; 0 if weights do not differ within a class.
-    heaviest: Floats
-
-    @classmethod
-    def of(cls, rows: Floats, weights: Floats) -> Self:
-        """Return the sample of rows by stratum, class and decision."""
-        drawn, some = rows.sum(axis=(1, 2)), weights > 0
-        traffic = drawn * weights / min(weights[(drawn > 0) & some], default=1.0)
-        differ = ((rows.sum(axis=2) > 0)[some].sum(axis=0) > 1).any()
-        return cls(drawn, traffic, np.where(rows.any(axis=1), weights[:, None], 0.0).max(axis=0) * differ)
-
-    def some(self, strata: Flags) -> Self:
-        """Return the sample with some of its strata."""
-        return replace(self, drawn=self.drawn[strata], traffic=self.traffic[strata])
-
-
-@dataclass(frozen=True)
 class ClassLog:
     """The rows of one group."""
 
@@ -57,8 +33,12 @@ class ClassLog:
     rows: Floats
     #: Weight of a row in each stratum.
     weights: Floats
-    #: The rows of the model in all groups together.
-    sample: Sample
+    #: Of the model in all groups together: rows of each stratum; rows of the traffic that they stand for, if
+    #: the lightest ones are all that there were; and weight of the heaviest row with each decision, 0 if
+    #: weights do not differ within a class.
+    drawn: Floats
+    traffic: Floats
+    heaviest: Floats
     #: Whether the first axis of ``rows`` is that of buckets.
     in_buckets: bool
 
@@ -85,7 +65,7 @@ class ClassLog:
         """Weight of one more row of each class and decision, which the log may lack by chance."""
         of_class = self.total.sum(axis=1)
         mean = np.divide(of_class, self.independent, out=np.zeros(len(of_class)), where=of_class > 0)
-        return np.asarray(np.where(mean > 0, np.maximum(mean, self.sample.heaviest[:, None]), 0.0).T)
+        return np.asarray(np.where(mean > 0, np.maximum(mean, self.heaviest[:, None]), 0.0).T)
 
 
 def rates_of(total: Floats) -> Floats:
@@ -190,7 +170,7 @@ def class_logs(frame: pl.DataFrame, more: Sequence[object] = ()) -> ClassLogs:
     strata = frame.select("__weight").unique().sort("__weight")
     weights, whole_log = strata["__weight"].to_numpy(), [key for key in of_group if key in _WHOLE]
     of_log = arrays_of(frame, whole_log, [strata, *axes])
-    samples = {values: Sample.of(rows, weights) for values, rows in of_log}
+    samples = {values: _sample(rows, weights) for values, rows in of_log}
     if in_buckets:  # the rows of all weights of a bucket are added
         frame = frame.with_columns(rows=pl.col("rows") * weight)
         strata = frame.select(BUCKET).unique().sort(BUCKET)
@@ -198,10 +178,19 @@ def class_logs(frame: pl.DataFrame, more: Sequence[object] = ()) -> ClassLogs:
     groups = defaultdict[Any, list[ClassLog]](list)
     for values, rows in arrays_of(frame, of_group, [strata, *axes]):
         group = dict(zip(of_group, values, strict=True))
-        sample, there = samples[tuple(group[key] for key in whole_log)], rows.any(axis=(1, 2)) | in_buckets
-        its = sample if in_buckets else sample.some(np.asarray(there))
-        groups[values[1:]].append(ClassLog(group, rows[there], weights[there], its, in_buckets))
+        there, sample = rows.any(axis=(1, 2)) | in_buckets, samples[tuple(group[key] for key in whole_log)]
+        drawn, traffic = sample[:2] if in_buckets else (side[there] for side in sample[:2])
+        its = rows[there], weights[there], drawn, traffic, sample[2]
+        groups[values[1:]].append(ClassLog(group, *its, in_buckets))
     return ClassLogs([*groups.values()], names, seen, whole, len(strata) if in_buckets else None, types)
+
+
+def _sample(rows: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return ``drawn``, ``traffic`` and ``heaviest`` of rows by stratum, class and decision."""
+    drawn, some = rows.sum(axis=(1, 2)), weights > 0
+    traffic = drawn * weights / min(weights[(drawn > 0) & some], default=1.0)
+    differ = ((rows.sum(axis=2) > 0)[some].sum(axis=0) > 1).any()
+    return drawn, traffic, np.where(rows.any(axis=1), weights[:, None], 0.0).max(axis=0) * differ
 
 
 def arrays_of(

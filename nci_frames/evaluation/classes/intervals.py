@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from nci_frames.base.normal import normal_quantile
+from nci_frames.base.normal import normal_quantile, on_logit
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.classes.class_log import ClassLog, rates_of
 from nci_frames.evaluation.classes.mixes import Mixes, at_shares
@@ -66,8 +66,7 @@ def _variance(log: ClassLog, influence: Floats) -> Floats:
         buckets = sums.shape[-1]
         return np.asarray(sums.var(axis=-1) * buckets * buckets / (buckets - 1))
     squares = np.einsum("mocd,scd->mos", influence**2, log.rows, optimize=True) * log.weights**2
-    drawn, traffic = log.sample.drawn, log.sample.traffic
-    fixed = np.where(drawn < FEW_ROWS, 0, 1 / drawn - 1 / np.maximum(traffic, drawn))
+    fixed = np.where(log.drawn < FEW_ROWS, 0, 1 / log.drawn - 1 / np.maximum(log.traffic, log.drawn))
     return np.asarray((squares - sums**2 * fixed).sum(axis=-1))
 
 
@@ -106,7 +105,7 @@ def _by_slopes(log: ClassLog, metric: ClassMetric, mixes: Mixes, level: float) -
         added = (influence**2 * more**2 / len(more)).sum(axis=(-1, -2))
         variance = _variance(log, influence) + added
         half = np.hypot(np.sqrt(np.maximum(variance, 0)) * z, of_mix)
-        found.append(_on_logit(value, half, *mixes.range(metric)))
+        found.append(_in_range(value, half, *mixes.range(metric)))
     lower, upper = zip(*found, strict=True)
     return np.array([np.fmin.reduce(lower), np.fmax.reduce(upper)])
 
@@ -140,15 +139,13 @@ def _at_bounds(metric: ClassMetric, mixes: Mixes, rates: Floats, errors: Floats)
     return np.fmin.reduce(values, axis=(1, 2)), np.fmax.reduce(values, axis=(1, 2))
 
 
-def _on_logit(value: Floats, half: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+def _in_range(value: Floats, half: Floats, low: float, high: float) -> tuple[Floats, Floats]:
     """Return the ends of value ± half on the logit scale between *low* and *high*."""
     with np.errstate(all="ignore"):
         place = (value - low) / (high - low)
-        inside = (place > 0) & (place < 1)
-        odds = place / (1 - place)
-        factor = np.exp(np.minimum(half / (high - low) / (place * (1 - place)), 700))
-        ends = [low + (high - low) * (1 - 1 / (1 + odds * by)) for by in (1 / factor, factor)]
-    return np.where(inside, ends[0], value), np.where(inside, ends[1], value)
+        lower, upper = (low + (high - low) * end for end in on_logit(place, half / (high - low)))
+    inside = (place > 0) & (place < 1)
+    return np.where(inside, lower, value), np.where(inside, upper, value)
 
 
 def resampled(log: ClassLog, draws: Resampling) -> Floats:
@@ -163,7 +160,7 @@ def resampled(log: ClassLog, draws: Resampling) -> Floats:
         times = times_drawn(draws.seed, name, len(log.rows), repeats)
         return rates_of((times @ log.rows.reshape(len(log.rows), -1)).reshape(repeats, size, size))
     rng, total = stream(draws.seed, name), np.zeros((repeats, size, size))
-    several, samples = len(log.rows) > 1, zip(log.weights, log.sample.drawn, log.sample.traffic, strict=True)
+    several, samples = len(log.rows) > 1, zip(log.weights, log.drawn, log.traffic, strict=True)
     for stratum, (weight, sample, traffic) in zip(log.rows.astype(np.int64), samples, strict=True):
         # Rows of other groups are of the same sample.
         parts = [np.append(stratum, int(sample) - stratum.sum())] if several else stratum

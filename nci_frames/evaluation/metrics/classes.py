@@ -90,30 +90,20 @@ def _f_beta(mix: Mix) -> Numbers:
 
 
 _of_each = partial(ClassMetric, of_each=True)
-_OF_EACH = (
-    _of_each("precision", of=_precision),
-    _of_each("recall", of=lambda mix: mix.recall),
-    _of_each("f_beta", of=_f_beta),
-    _of_each("pos_fraction", of=lambda mix: mix.decided, direction="target"),
-)
+_PRECISION, _F_BETA = _of_each("precision", of=_precision), _of_each("f_beta", of=_f_beta)
+_RECALL = _of_each("recall", of=lambda mix: mix.recall)
+_POS_FRACTION = _of_each("pos_fraction", of=lambda mix: mix.decided, direction="target")
 
 
-def _mean(name: str, averaged: ClassMetric) -> ClassMetric:
+def _mean(name: str, averaged: ClassMetric, weights: str = "classes") -> ClassMetric:
     """Return a metric that is the mean of *averaged* over the classes where it is defined."""
 
     def mean(mix: Mix) -> Numbers:
         values = averaged.of(mix)
-        counted = mix.classes & ~np.isnan(values)
-        return np.where(counted, values, 0).sum(axis=-1) / counted.sum(axis=-1) + mix.known
+        weight = np.where(np.isnan(values), 0, getattr(mix, weights))
+        return np.where(weight != 0, weight * values, 0).sum(axis=-1) / weight.sum(axis=-1) + mix.known
 
     return ClassMetric(name, of=mean, averages=averaged)
-
-
-def _weighted_f_beta(mix: Mix) -> Numbers:
-    values = _f_beta(mix)
-    counted, skipped = (mix.priors != 0) & ~np.isnan(values), np.where(np.isnan(values), mix.priors, 0)
-    mean = np.where(counted, mix.priors * values, 0).sum(axis=-1) / (1 - skipped.sum(axis=-1))
-    return np.where(counted.any(axis=-1), mean, np.nan) + mix.known
 
 
 def _apart(shares: Numbers, others: Numbers) -> Numbers:
@@ -145,20 +135,20 @@ def _mcc(mix: Mix) -> Numbers:
 
 
 _SIGNED: dict[str, Any] = {"lower": -1.0, "scale": 1.0}
-_PRECISION, _RECALL, _F_BETA, _ = _OF_EACH
-_OF_ALL = (
+_EVERY = (
     ClassMetric("accuracy", of=lambda mix: mix.right.sum(axis=-1)),
     _mean("balanced_accuracy", _RECALL),
     _mean("macro_precision", _PRECISION),
     _mean("macro_recall", _RECALL),
     _mean("macro_f_beta", _F_BETA),
-    ClassMetric("weighted_f_beta", of=_weighted_f_beta, averages=_F_BETA),
+    _mean("weighted_f_beta", _F_BETA, "priors"),
     ClassMetric("kappa", of=_kappa, **_SIGNED),
     ClassMetric("mcc", of=_mcc, title="MCC", **_SIGNED),
     ClassMetric("expected_cost", of=lambda mix: mix.cost, direction="minimize", upper=float("inf")),
-)
+    _PRECISION, _RECALL, _F_BETA, _POS_FRACTION,
+)  # fmt: skip
 #: By name; metrics of each class come last.
-CLASS_METRICS = {metric.name: metric for metric in (*_OF_ALL, *_OF_EACH)}
+CLASS_METRICS = {metric.name: metric for metric in _EVERY}
 
 
 def class_metric(name: str) -> ClassMetric:

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.normal import normal_quantile
+from nci_frames.base.normal import normal_quantile, on_logit
 from nci_frames.base.typing import Floats, Frame
 from nci_frames.evaluation.areas.roc import newcombe_variance, score_bounds, with_unseen
 from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
@@ -112,7 +112,7 @@ def auc_interval(counts: Frame, /, *, method: Method = "score", level: float = 0
     elif method == "delong":
         lower, upper = np.clip(value - z * error, 0, 1), np.clip(value + z * error, 0, 1)
     else:
-        lower, upper = _on_logit_scale(value, z * error)
+        lower, upper = on_logit(value, z * error)
         error = np.where(np.isnan(lower), np.nan, error)
     columns = {"value": value, "std_error": error, "lower": lower, "upper": upper}
     least = 2 if method.startswith("delong") else 1
@@ -140,15 +140,6 @@ def _reason(rows: tuple[float, float], least: int, *, separated: bool, certain: 
     if certain:
         return "the classes are separated completely, or all scores are equal: the interval has no width"
     return None
-
-
-def _on_logit_scale(value: Floats, half: Floats) -> tuple[Floats, Floats]:
-    """Return the bounds; NaN where the logit is infinite."""
-    from scipy.special import expit, logit  # noqa: PLC0415  (SciPy is slow to import)
-
-    with np.errstate(invalid="ignore", divide="ignore"):
-        apart = half / (value * (1 - value))
-        return expit(logit(value) - apart), expit(logit(value) + apart)
 
 
 def _placements(histogram: Histogram) -> tuple[float, Floats, Floats]:
