@@ -244,7 +244,7 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         ),
     ),
     "critical_difference": (
-        "Mean ranks of ten classifiers by PR-AUC over three data sets; joined models do not differ.",
+        "Mean ranks of ten classifiers by PR-AUC over three data sets; overlap: no difference.",
         lambda d: nf.chart_critical_difference(nf.compare_data_sets(d.data_sets, over="dataset")),
     ),
     "class_matrix": (

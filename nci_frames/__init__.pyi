@@ -157,9 +157,9 @@ from .charts.curves import chart_p3 as chart_p3
 from .charts.curves import chart_pr_auc_over_prevalence as chart_pr_auc_over_prevalence
 from .charts.decision_map import chart_decision_map as chart_decision_map
 from .charts.f_beta_plot import chart_f_beta_plot as chart_f_beta_plot
+from .charts.intervals import chart_critical_difference as chart_critical_difference
 from .charts.intervals import chart_intervals as chart_intervals
 from .charts.intervals import chart_precision_uncertainty as chart_precision_uncertainty
-from .charts.mean_ranks import chart_critical_difference as chart_critical_difference
 from .charts.operating_points import chart_pos_fraction as chart_pos_fraction
 from .charts.operating_points import chart_pr as chart_pr
 from .charts.operating_points import chart_roc as chart_roc

@@ -1,4 +1,4 @@
-"""Values with intervals -> a forest plot, and precision bands."""
+"""Values with intervals -> a forest plot, also of mean ranks; and precision bands."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -11,7 +11,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, selection, theme
 from nci_frames.evaluation.metrics import title_of
-from nci_frames.tables.numbers import f_beta_name, format_grid
+from nci_frames.tables.numbers import f_beta_name, format_grid, format_value
 
 
 @schemas.checked
@@ -63,6 +63,68 @@ def chart_intervals(table: Frame, /, *, metric: str = "f_beta", models: Sequence
     one = len(prevalence) == 1
     at = f"at prevalence {format_grid(prevalence[0])}" if one else "each at its own prevalence"
     return draw_forest(rows, name=name, title=f"{name} of each model {at}, with its interval", models=models)
+
+
+@schemas.checked
+def chart_critical_difference(mean_ranks: Frame, /, *, models: Sequence[str] = ()) -> alt.LayerChart:
+    """Draw the critical-difference diagram: mean ranks over data sets, and which models do not differ.
+
+    Parameters
+    ----------
+    mean_ranks
+        The result of ``compare_data_sets``.
+    models
+        %(models)s
+
+    Returns
+    -------
+    altair.LayerChart
+        One line per model, the best first, with a point at its mean rank and a bar as long as Nemenyi's
+        critical difference. Models whose bars overlap do not differ.
+
+    Raises
+    ------
+    ParameterError
+        If the frame has fewer than two models, or several rows for one model.
+
+    References
+    ----------
+    Demsar (2006), https://www.jmlr.org/papers/v7/demsar06a.html.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"] * 3, "data": ["x", "x", "y", "y", "z", "z"], "threshold": 0.5,
+    ...     "tp": [8, 7, 5, 4, 9, 3], "fp": [10] * 6, "fn": [2, 3, 5, 6, 1, 7], "tn": [90] * 6,
+    ... })
+    >>> recall = nf.project_rates(nf.compute_rates(counts), metrics="recall", prevalence=0.1)
+    >>> found = nf.compare_data_sets(nf.rank_models(recall), over="data")
+    >>> nf.chart_critical_difference(found).to_dict()["title"]["text"]
+    'Mean ranks over 3 data sets'
+    """
+    frame = schemas.collect(mean_ranks, schemas.MEAN_RANKS)
+    selection.refuse_doubles(frame, "model", "data_sets")
+    if len(frame) < 2:
+        raise ParameterError("there are no models to compare", hint="compare at least two models")
+    statistic, p_value, distance, sets = frame.select(
+        "statistic", "p_value", "critical_difference", "data_sets"
+    ).row(0)
+    test = (
+        f"Friedman's chi-squared {statistic:.3g}, p = {format_value(p_value)}"
+        if statistic
+        else "all are equal"
+    )
+    rank, half = pl.col("mean_rank"), pl.col("critical_difference") / 2
+    return draw_forest(
+        frame.select("model", value=rank, lower=rank - half, upper=rank + half),
+        name="mean rank (1 is best)",
+        title=f"Mean ranks over {sets} data sets",
+        subtitle=f"{test}; models whose bars (critical difference {distance:.3g}) overlap do not differ",
+        models=models,
+        order="ascending",
+    )
 
 
 def draw_forest(

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.charts.mean_ranks import joined
 from tests.chart_specs import rows_of
 
 # Demsar (2006), table 6: AUC of four variants of C4.5 on 14 data sets.
@@ -83,26 +82,17 @@ def test_friedman_is_that_of_scipy_also_with_ties(models, sets, distinct, seed):
     assert found.sort("model")["mean_rank"].to_list() == pytest.approx(ranks.tolist())
 
 
-def test_the_diagram_of_demsar_joins_two_groups():
+def test_bars_of_the_diagram_of_demsar_overlap_where_models_do_not_differ():
     """Section 3.2.2: at 0.10 the first is worse than the second and the fourth; the third may be either."""
     found = nf.compare_data_sets(ranked(VALUES), over="data", level=0.9)
-    spec = nf.chart_critical_difference(found).to_dict()
-    (whole,), groups = rows_of(spec, "difference"), rows_of(spec, "joined")
-    assert (whole["start"], whole["end"]) == (1, pytest.approx(1 + 1.12, abs=0.005))
-    ranks = dict(found.select("model", "mean_rank").iter_rows())
-    expected = [(ranks["m3"], ranks["m2"]), (ranks["m2"], ranks["m0"])]
-    assert [(row["start"], row["end"]) for row in groups] == expected
-    stems = rows_of(spec, "stems")
-    assert {row["model"]: row["mean_rank"] for row in stems} == ranks
-    assert [row["left"] for row in stems] == [True, True, False, False]
-
-
-@given(st.lists(st.floats(1, 9), min_size=2, max_size=9), st.floats(0.1, 9))
-def test_groups_are_the_largest_that_do_not_differ(ranks, distance):
-    ranks = sorted(ranks)
-    spans = {(a, b) for a in ranks for b in ranks if a < b and b - a < distance}
-    largest = {(a, b) for a, b in spans if not any((c, d) != (a, b) and c <= a and b <= d for c, d in spans)}
-    assert {(a, b) for a, b in joined(ranks, distance) if a < b} == largest
+    bars = rows_of(nf.chart_critical_difference(found).to_dict(), "points")
+    ends = {bar["model"]: (bar["lower"], bar["upper"]) for bar in bars}
+    assert {bar["model"]: bar["value"] for bar in bars} == dict(
+        found.select("model", "mean_rank").iter_rows()
+    )
+    assert ends["m0"][1] - ends["m0"][0] == pytest.approx(1.12, abs=0.005)
+    apart = {(a, b) for a in ends for b in ends if ends[a][1] < ends[b][0]}
+    assert apart == {("m1", "m0"), ("m3", "m0")}
 
 
 def test_equal_values_have_no_statistic():
