@@ -186,7 +186,9 @@ from .jobs.ledger.ledger import CountsLedger as CountsLedger
 
 # base
 from .base.errors import ConflictError as ConflictError
+from .base.errors import FewLabelsWarning as FewLabelsWarning
 from .base.errors import IgnoredUnitsWarning as IgnoredUnitsWarning
+from .base.errors import IgnoredWeightsWarning as IgnoredWeightsWarning
 from .base.errors import InvalidRowsError as InvalidRowsError
 from .base.errors import InvalidRowsWarning as InvalidRowsWarning
 from .base.errors import LedgerError as LedgerError

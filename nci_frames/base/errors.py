@@ -257,5 +257,13 @@ class IgnoredUnitsWarning(UserWarning):
     """A log says to which units its rows belong, and the rows are counted as independent."""
 
 
+class IgnoredWeightsWarning(UserWarning):
+    """Rows were drawn by a plan, and are counted without their weights."""
+
+
+class FewLabelsWarning(UserWarning):
+    """A plan has too few labels to estimate anything."""
+
+
 class ToleranceWarning(UserWarning):
     """The thresholds do not reach the requested tolerance."""

@@ -55,4 +55,5 @@ def plan_labels(
     plan, gains = planned_files(scored, out, sources=logs, **asked)
     show(plan.drop("model_a", "model_b", strict=False), f"which rows to label: {out}")
     taken = ", if the scores are probabilities" if pilot is None else ""
-    show(gains, f"half-widths to expect at confidence {level:g}{taken}")
+    told = gains if gains["reason"].count() else gains.drop("reason")
+    show(told, f"half-widths to expect at confidence {level:g}{taken}")

@@ -9,7 +9,8 @@ from typing import Literal, TypeVar
 import numpy as np
 import polars as pl
 
-from nci_frames.base.errors import SourceError
+from nci_frames.base.errors import InvalidRowsError, SourceError
+from nci_frames.base.messages import Option
 from nci_frames.counting.engine.exact import TooManyRowsError
 from nci_frames.counting.engine.grid import Counted
 from nci_frames.counting.engine.groups import TooManyWeightsError
@@ -97,6 +98,8 @@ def count_confusion(
     IgnoredUnitsWarning
         If the rows belong to units, but there is no key ``bucket``: intervals and tests then treat the rows
         as independent.
+    IgnoredWeightsWarning
+        If the log has the columns that ``draw_labels`` adds, and the weight was not named.
     InvalidRowsWarning
         If rows were dropped; it gives the number of rows by reason.
     NearlyUniqueKeyWarning
@@ -217,11 +220,13 @@ def tally_scan(
     memory_limit: float | None = None,
     progress: bool = False,
     in_parts: bool = False,
+    whole: bool = True,
 ) -> Tally:
     """Count an opened log; without labels, every row counts as a negative.
 
     Up to 1,000 different weights are strata; more are summed. With *in_parts*, "auto" avoids exact counts
-    with many scores, since the same rows will also be counted by units.
+    with many scores, since the same rows will also be counted by units. The weights of a log that is not
+    *whole*, but one of several, may all be 0.
 
     Raises
     ------
@@ -235,6 +240,8 @@ def tally_scan(
     )
     counts, rows_by_code = found.counts, found.rows_by_code
     need_whole_log(scan, rows_by_code)
+    if whole:
+        need_weight(scan, counts)
     warned = (
         *warnings_of(scan, rows_by_code, found.groups),
         tolerance_missed(chosen, scan.source.where),
@@ -260,6 +267,13 @@ def need_whole_log(scan: Scan, rows_by_code: Mapping[int, int]) -> None:
         hint = "a stream can be read only once: collect it first"
         raise SourceError("the log has no rows", where=scan.source.where, hint=hint)
     scan.need_two_classes(rows_by_code)
+
+
+def need_weight(scan: Scan, counts: pl.DataFrame) -> None:
+    """Raise InvalidRowsError if all weights are 0."""
+    if WEIGHT in counts.columns and counts[WEIGHT].max() == 0:
+        msg, hint = "no row counts: all weights are 0", f"omit {Option('weight')} to count each row as one"
+        raise InvalidRowsError(msg, where=scan.source.where, hint=hint)
 
 
 def by_weight(scan: Scan, group: list[str], count: Callable[[Scan, list[str]], _Result]) -> _Result:

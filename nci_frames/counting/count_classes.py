@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.errors import InvalidRowsError, ParameterError
 from nci_frames.base.typing import Floats
-from nci_frames.counting.count import by_weight, need_whole_log
+from nci_frames.counting.count import by_weight, need_weight, need_whole_log
 from nci_frames.counting.engine.batches import read_rows
 from nci_frames.counting.engine.grid import Codes, Counted, count_codes
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
@@ -111,6 +111,7 @@ def count_classes(
     factors = {} if priors is None else _factors(scan, priors, logged_priors)
     counted = by_weight(scan, keys, partial(_counted, factors=factors, budget=budget, progress=progress))
     need_whole_log(scan, counted.rows_by_code)
+    need_weight(scan, counted.counts)
     warn_of_units(scan)
     for warning in warnings_of(scan, counted.rows_by_code, counted.groups.select(keys).unique()):
         warnings.warn(warning, stacklevel=3)

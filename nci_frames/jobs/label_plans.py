@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import beta_value, check_allowed, check_whole
-from nci_frames.base.errors import IgnoredUnitsWarning, ParameterError
+from nci_frames.base.errors import FewLabelsWarning, IgnoredUnitsWarning, ParameterError
 from nci_frames.base.messages import Call, Option
 from nci_frames.counting.count import count_confusion, tally_scan
 from nci_frames.counting.drawing.model_rows import ModelRows, one_model
@@ -26,11 +26,14 @@ from nci_frames.counts.scores_as_counts import counts_as_scores, scores_as_count
 from nci_frames.evaluation.labelling.pilots import Pilot
 from nci_frames.evaluation.labelling.plan import Goal, Plan
 from nci_frames.evaluation.labelling.positives import by_laws
+from nci_frames.evaluation.labelling.ranges import LEAST_LABELS
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.schemas import COUNTS
 
 #: Number of thresholds to count scores at: even in log odds without a pilot, else taken from its thresholds.
 _FINE = 1001
+#: Metrics whose costs are 1 unless they are given.
+_COSTS = ("expected_cost", "normalised_cost", "relative_cost")
 _LEAST_BUDGET, _MOST_BUDGET = 4, 10**9
 _GIVE = f"give {Option('pilot')}, the counts of a labelled log: only its rates are used"
 
@@ -55,10 +58,15 @@ class PlanOptions:
     model: str | None
     units: bool = False
 
-    def plan(self, planner: Planner, budget: int) -> Plan:
-        """Return the plan for *budget* labels."""
+    def plan(self, planner: Planner, budget: int, *, warn: bool = True) -> Plan:
+        """Return the plan for *budget* labels; warn the caller of the public function if they are few."""
         doubtful = self.pilot is not None and self.prevalence is None and self.compare is None
-        return planner(Goal(self.metric, beta_value(self.beta), budget, doubtful))
+        plan = planner(Goal(self.metric, beta_value(self.beta), budget, doubtful))
+        if warn and (plan.labels < np.minimum(LEAST_LABELS, plan.cells.rows)).any():
+            msg = f"{budget} labels are too few: the {plan.labels.min()} of a range may show chance alone"
+            enough = f"{LEAST_LABELS * len(plan.labels)} or more give each of these ranges {LEAST_LABELS}"
+            warnings.warn(FewLabelsWarning(f"{msg}; {enough}"), stacklevel=4)
+        return plan
 
     def planner(self, scored: Predictions, budget: int) -> Planner:
         """Check the options, then count the rows of a log or read its score counts.
@@ -69,7 +77,10 @@ class PlanOptions:
             As ``plan_labels`` does.
         """
         check_whole("budget", budget, _LEAST_BUDGET, _MOST_BUDGET)
-        called_metric(self.metric)
+        told = called_metric(self.metric).label
+        if told in _COSTS and isinstance(self.metric, str) and "(" not in self.metric:
+            msg, hint = "a plan needs the costs of both errors", f"give them: {told}(c_fp=1, c_fn=20)"
+            raise ParameterError(msg, found=f"metric {self.metric!r}", hint=hint)
         self._check()
         known = _frame_with(scored, "above", "below")
         if known is not None and ("weight" in known.columns or not known.schema["above"].is_integer()):

@@ -52,7 +52,8 @@ def plan_labels(
         Number of rows to label, 4 or more. A log with fewer rows is labelled completely.
     metric
         Metric to estimate: the name or alias of a metric of operating points, or a called metric. It refers
-        to this log: "precision" is precision at the prevalence of this traffic.
+        to this log: "precision" is precision at the prevalence of this traffic. Costs must be given, as in
+        "expected_cost(c_fp=1, c_fn=20)".
     threshold
         Decision threshold of the metric; with *compare*, one for both models, or ``{model: threshold}``.
     alerts
@@ -91,14 +92,19 @@ def plan_labels(
     Raises
     ------
     ParameterError
-        If an option is out of range, no row reaches the threshold, the pilot lacks a class or the model, or
-        there is no pilot and the scores are not probabilities.
+        If an option is out of range, costs are not given, no row reaches the threshold, the pilot lacks a
+        class or the model, or there is no pilot and the scores are not probabilities.
     SchemaError
         If *scored* or *pilot* is a frame of the wrong kind, or lacks a column.
     InvalidRowsError
         If a row is not valid, or, with *compare*, the rows cannot be paired.
     UnknownMetricError
         If the metric is unknown.
+
+    Warns
+    -----
+    FewLabelsWarning
+        If a range has fewer than 10 labels, though it has more rows.
 
     Notes
     -----
@@ -203,7 +209,7 @@ def expected_half_widths(
     """
     asked = PlanOptions(metric, threshold, alerts, beta, pilot, prevalence, compare, model, units)
     planner = asked.planner(scored, budget)
-    return asked.plan(planner, budget).expected(asked.plan(planner, 2 * budget), level)
+    return asked.plan(planner, budget).expected(asked.plan(planner, 2 * budget, warn=False), level)
 
 
 def planned_files(
@@ -218,7 +224,7 @@ def planned_files(
     asked = PlanOptions(**options)
     planner = asked.planner(scored, budget)
     plan = asked.plan(planner, budget)
-    gains = plan.expected(asked.plan(planner, 2 * budget), level)
+    gains = plan.expected(asked.plan(planner, 2 * budget, warn=False), level)
     save_table(plan.table(), out)
     return plan.table(), gains
 

@@ -113,7 +113,9 @@ class AnswerTables(LogTables):
         if self._near["model"].has_nulls():
             raise SchemaError.unnamed_model()
         observed = prevalence == self.observed_prevalence
-        lacks = {0.0: "positives", 1.0: "negatives"}.get(self.observed_prevalence or 0.0)
+        lacks = {None: "rows of a weight above 0", 0.0: "positives", 1.0: "negatives"}.get(
+            self.observed_prevalence
+        )
         span, judged = self.answer_span, self._log.judged is not None
         return Answer(self.question, prevalence, observed, models, winners, span, tested, lacks, judged)
 

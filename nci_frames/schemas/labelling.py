@@ -28,6 +28,7 @@ LABEL_GAINS = _plan(
     whole("labels", "number of labelled rows"),
     number("value", "value expected from the rates of positives"),
     number("half_width", "expected half-width of the interval", "most samples give no interval", minimum=0),
+    text("reason", "why there is no half-width", "half_width is not null"),
 )
 _UNKNOWN = "unpaired, or areas are compared"
 COMPARISON_SAMPLES = _plan(

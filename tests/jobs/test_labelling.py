@@ -26,6 +26,7 @@ def pilot_counts(apart=3.2, positives=200, negatives=4000, seed=5):
     return nf.count_confusion(log.drop("unit"), thresholds="exact")
 
 
+@pytest.mark.filterwarnings("ignore::nci_frames.FewLabelsWarning")
 @pytest.mark.parametrize("metric", ["recall", "precision", "f_beta"])
 @pytest.mark.parametrize("budget", first_quick([7, 4, 100, 1001]))
 def test_a_plan_divides_the_rows_of_the_log(metric, budget):
@@ -51,6 +52,7 @@ def test_every_range_has_ten_labels_if_the_budget_allows(budget):
     assert (plan["labels"] >= plan["rows"].clip(upper_bound=10)).all()
 
 
+@pytest.mark.filterwarnings("ignore::nci_frames.FewLabelsWarning")
 @pytest.mark.thorough
 @pytest.mark.parametrize("budget", [4, 7, 8])
 def test_a_comparison_of_few_labels_keeps_to_its_budget(budget):
@@ -256,3 +258,28 @@ def best_plan(log, apart, threshold, metric, truth):
     labels = allocate(rows * np.abs(weight) * np.sqrt(p * (1 - p)), rows, 2000, 1)
     plan = pl.DataFrame({"score_lower": edges[:-1], "rows": rows, "labels": labels})
     return plan.with_columns(share=pl.col("labels") / pl.col("rows"))
+
+
+def test_few_labels_are_doubted_and_a_missing_half_width_has_a_reason():
+    asked = {"metric": "recall", "threshold": 2.5, "pilot": pilot_counts()}
+    with pytest.warns(nf.FewLabelsWarning, match="the 2 of a range may show chance alone") as told:
+        gains = nf.expected_half_widths(scored_log(), budget=5, **asked)
+    assert len(told) == 1
+    assert gains["half_width"].is_null().to_list() == [False, True, False]
+    assert gains["reason"].is_not_null().to_list() == [False, True, False]
+    assert "no positive" in gains["reason"][1]
+    enough = nf.expected_half_widths(scored_log(), budget=4000, **asked)
+    assert enough["half_width"].null_count() == 0
+    assert enough["reason"].null_count() == 3
+
+
+def test_costs_must_be_given_and_then_count():
+    asked = {"budget": 400, "threshold": 2.5, "pilot": pilot_counts()}
+    for metric in ("expected_cost", "normalised_cost", "relative_cost"):
+        with pytest.raises(nf.ParameterError, match="a plan needs the costs of both errors"):
+            nf.plan_labels(scored_log(), metric=metric, **asked)
+    named, called = (
+        nf.plan_labels(scored_log(), metric=metric, **asked)
+        for metric in ("expected_cost(c_fp=1, c_fn=20)", nf.expected_cost(c_fp=1, c_fn=20))
+    )
+    assert named.equals(called)

@@ -298,11 +298,13 @@ def test_a_sentence_does_not_say_more_than_the_answer():
 @pytest.mark.parametrize(
     "options", [{}, {"cost": (2.0, 1.0)}, {"alerts": 1.0, "volume": 9.0}, {"metric": "pr_auc"}]
 )
-def test_logs_of_one_class_have_an_answer_too(options):
-    for label, lacks in ((False, "positives"), (True, "negatives")):
+def test_logs_of_one_class_or_of_no_weight_have_an_answer_too(options):
+    one_class = [LOG.with_columns(label=pl.lit(label)) for label in (False, True)]
+    counted = [nf.count_confusion(log, thresholds=[0.0, 0.5]) for log in one_class]
+    # Counts of a ledger may have no other weight.
+    counted.append(nf.count_confusion(LOG, thresholds=[0.0, 0.5]).with_columns(weight=pl.lit(0.0)))
+    for counts, lacks in zip(counted, ("positives", "negatives", "rows of a weight above 0"), strict=True):
         told = f"No model has a defined value: the log has no {lacks}"
-        log = LOG.with_columns(label=pl.lit(label))
-        counts = nf.count_confusion(log, thresholds=[0.0, 0.5])
         comparison = nf.compare_models(counts, prevalence=GRID, repeats=20)
         answer = comparison.asking(**options).said
         assert answer.prevalence in GRID

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from nci_frames.base.errors import NciFramesError, SchemaError, SourceError
 from nci_frames.base.messages import files_among, first_line, listed, quantity
 from nci_frames.counting.logs.checksums import PageChecksums
-from nci_frames.counting.logs.opened import FILE, READ_ERRORS, OpenedLog, Stamp, stamp_of
+from nci_frames.counting.logs.opened import FILE, READ_ERRORS, OpenedLog, Stamp, ignored_weights, stamp_of
 from nci_frames.counting.logs.paths import Found, LogFile, is_csv, spelled_keys
 from nci_frames.counting.logs.texts import why_unreadable
 from nci_frames.counting.logs.types import CLASSES, common_types
@@ -238,6 +238,7 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> OpenedLog
     of_all = set.intersection(*(set(footers[file.path].schema) for file in files))
     shared = [column for column in footers[files[0].path].schema if column in of_all]
     every = {**needed, **{column: "column" for column in (*shared, *files[0].keys) if column not in needed}}
+    warned += ignored_weights(every, needed.values(), where)
     return OpenedLog(
         frame,
         where,

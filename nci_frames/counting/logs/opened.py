@@ -1,6 +1,6 @@
 """An opened log of any source."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import Protocol
 
 import polars as pl
 
-from nci_frames.base.errors import SourceError
+from nci_frames.base.errors import IgnoredWeightsWarning, SourceError
 from nci_frames.counting.logs.checksums import PageChecksums
 from nci_frames.counting.logs.texts import why_unreadable
 
@@ -20,6 +20,15 @@ Stamp = tuple[int, int, int]
 
 #: Name of the column with the file of a row.
 FILE = "__file"
+
+
+def ignored_weights(columns: Collection[str], roles: Collection[str], where: str) -> tuple[UserWarning, ...]:
+    """Return a warning if *columns* are those of drawn rows, and *roles* lack their weight."""
+    if "weight" in roles or not {"stratum", "weight"} <= {*columns}:
+        return ()
+    advice = "name the column: weight='weight' (on the command line --weight weight, in a job columns.weight)"
+    msg = f"the rows of {where} were drawn by a plan ('stratum', 'weight'), but are counted without weights"
+    return (IgnoredWeightsWarning(f"{msg}, so all shares are those of the sample, not of the log: {advice}"),)
 
 
 def stamp_of(file: str) -> Stamp:

@@ -17,7 +17,7 @@ from nci_frames.base.messages import first_line, quantity
 from nci_frames.base.typing import PathLike
 from nci_frames.base.urls import is_url, local_path
 from nci_frames.counting.logs.local import open_files
-from nci_frames.counting.logs.opened import OpenedLog
+from nci_frames.counting.logs.opened import OpenedLog, ignored_weights
 from nci_frames.counting.logs.paths import DELTA_LOG, find_files
 from nci_frames.counting.logs.types import common_types
 from nci_frames.schemas import no_frame
@@ -200,4 +200,5 @@ def need_columns(source: OpenedLog, needed: Mapping[str, str]) -> OpenedLog:
     for column, role in needed.items():
         if column not in schema:
             raise SchemaError.missing_column(column, role, source.where, list(schema), needed.values())
-    return source if source.elsewhere is None else source.elsewhere.only(needed)
+    opened = source if source.elsewhere is None else source.elsewhere.only(needed)
+    return replace(opened, warnings=opened.warnings + ignored_weights(schema, needed.values(), source.where))

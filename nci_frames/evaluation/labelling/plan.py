@@ -31,6 +31,7 @@ _DIVISIONS = tuple(itertools.product((1.0, 0.5, 0.0), (0.5, 0.75, 1.0), (0.05, 0
 _SAMPLES, _SEED = 2000, 0
 #: Number of resampled logs; of simulated logs of random rows, and of resampled logs of each.
 _RESAMPLED, _LOGS, _REPEATS = 1000, 40, 100
+_NO_INTERVAL = "most such samples have no positive, or too few rows for the metric"
 #: If the number of positives is only an estimate, a plan is judged with all of them and with an eighth, but
 #: with at least one positive per 20 labels.
 _DOUBT, _LABELS_EACH = 0.125, 20
@@ -133,9 +134,9 @@ class Plan:
         halves = self._half_widths(twice, labels, level)
         designs = ("plan", "uniform", "plan of twice the budget")
         columns = {"design": designs, "labels": (labels, labels, more), "value": (self.value,) * 3}
-        return LABEL_GAINS.finish(
-            pl.DataFrame({**columns, "half_width": halves}, schema=LABEL_GAINS.dtypes())
-        )
+        told = [None if half is not None else _NO_INTERVAL for half in halves]
+        found = {**columns, "half_width": halves, "reason": told}
+        return LABEL_GAINS.finish(pl.DataFrame(found, schema=LABEL_GAINS.dtypes()))
 
     def _half_widths(self, twice: "Plan", labels: int, level: float) -> list[float | None]:
         metric, beta = self.goal.metric, self.goal.beta

@@ -20,7 +20,7 @@ from nci_frames.base.errors import (
 )
 from nci_frames.base.messages import quantity
 from nci_frames.counting.count import tally_scan
-from nci_frames.counting.logs.opened import READ_ERRORS
+from nci_frames.counting.logs.opened import READ_ERRORS, ignored_weights
 from nci_frames.counting.logs.opening import open_source
 from nci_frames.counting.logs.paths import NULL_KEY, is_csv
 from nci_frames.counting.logs.rows import REASON
@@ -66,7 +66,7 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
         msg = "a ledger counts files by units, not frames"
         raise ParameterError(msg, found=f"unit={settings.unit!r}", hint="write the frame to Parquet files")
     with _told_of(file, _READ_ERRORS):
-        frame = file.frame if named else _read(file, settings)
+        frame, warned = (file.frame, ()) if named else _read(file, settings)
         size = 0 if named else Path(file.path).stat().st_size
     with contextlib.nullcontext() if named else _told_of(file):
         predictions = scan_predictions(frame, **settings.scan_options())
@@ -82,7 +82,7 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
                 groups = scan.raw.filter(pl.col(REASON) == 0).select(settings.keys).unique().collect()
                 check_size(groups, len(settings.thresholds), scan.source.where)
         thresholds: Thresholds = settings.thresholds or "exact"
-        tally = tally_scan(scan, thresholds=thresholds, by=None, memory_limit=None, progress=False)
+        tally = tally_scan(scan, thresholds=thresholds, by=None, whole=False)
         if settings.weight is not None and WEIGHT not in tally.counts.columns:
             raise ParameterError(
                 "a ledger keeps rows of up to 1,000 weights: sums of floats depend on the order of the files",
@@ -105,7 +105,7 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
         },
         dtypes={name: schema[name] for name in [*settings.keys, "score"]},
         # Dropped rows are reported by their number.
-        warnings=tuple(told for told in tally.warnings if not isinstance(told, InvalidRowsWarning)),
+        warnings=(*warned, *(told for told in tally.warnings if not isinstance(told, InvalidRowsWarning))),
     )
 
 
@@ -141,27 +141,31 @@ def check_columns(file: SourceFile, settings: CountingSettings) -> dict[str, pl.
         If a column is missing, or has the wrong type for its role.
     """
     with _told_of(file, _READ_ERRORS):
-        frame = _read(file, settings, rows=0)
+        frame, _ = _read(file, settings, rows=0)
     with _told_of(file):
         schema = scan_predictions(frame, **settings.scan_options()).collect_schema()
     return {name: dtype for name, dtype in schema.items() if name in (*settings.keys, "score")}
 
 
-def _read(file: SourceFile, settings: CountingSettings, *, rows: int | None = None) -> pl.DataFrame:
-    """Return the needed columns, after a check of page checksums in Parquet files.
+def _read(
+    file: SourceFile, settings: CountingSettings, *, rows: int | None = None
+) -> tuple[pl.DataFrame, tuple[UserWarning, ...]]:
+    """Return the needed columns, and warnings, after a check of page checksums in Parquet files.
 
     If *rows* is 0, only the types are read.
     """
     keys = keys_of_path(file, settings)
     needed = {column: role for column, role in settings.roles().items() if column not in keys}
     if is_csv(file.path):
-        found = open_source(file.path, needed).frame.select(list(needed))
+        log = open_source(file.path, needed)
+        found, warned = log.frame.select(list(needed)), log.warnings
         frame = (found if rows is None else found.head(rows)).collect()
     else:
         # Opened here, since pyarrow refuses paths that are not UTF-8, and reads some paths as URLs.
         with Path(file.path).open("rb") as opened:
             parquet = pq.ParquetFile(opened, page_checksum_verification=True)
             schema = parquet.schema_arrow
+            warned = ignored_weights(schema.names, needed.values(), repr(file.path))
             for column, role in needed.items():
                 if column not in schema.names:
                     there = [*schema.names, *sorted(keys)]
@@ -173,4 +177,4 @@ def _read(file: SourceFile, settings: CountingSettings, *, rows: int | None = No
         # Drop the metadata of the file: Polars panics if it is not UTF-8.
         frame = pl.DataFrame(pa.Table.from_arrays(table.columns, names=table.column_names))
     spelled = {key: None if value == NULL_KEY else value for key, value in keys.items()}
-    return frame.with_columns(pl.lit(value, pl.String).alias(key) for key, value in spelled.items())
+    return frame.with_columns(pl.lit(value, pl.String).alias(key) for key, value in spelled.items()), warned

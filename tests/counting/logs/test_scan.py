@@ -1,5 +1,6 @@
 """What a log and its labels may look like, and what is said about a log that cannot be used."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -363,3 +364,27 @@ def test_a_forked_process_says_so_and_does_not_hang(method: str, told: str, tmp_
     assert done.stdout.count(told) == len(CALLS), done.stdout + done.stderr
     if method == "fork":
         assert "get_context('spawn')" in done.stdout
+
+
+def drawn(name: str = "weight") -> pl.DataFrame:
+    """Rows as ``draw_labels`` returns them, with labels."""
+    return log_of([0, 1, 0]).with_columns(pl.lit(0).alias("stratum"), pl.lit(2.0).alias(name))
+
+
+@pytest.mark.parametrize("kind", ["frame", "parquet", "csv", "list"])
+def test_drawn_rows_without_their_weights_are_told(kind: str, tmp_path: Path) -> None:
+    path = str(tmp_path / f"log.{kind}")
+    drawn().write_csv(path) if kind == "csv" else drawn().write_parquet(path)
+    source = {"frame": drawn(), "list": [drawn(), path]}.get(kind, path)
+    for label in ("label", None):
+        scan = nf.scan_predictions(source, label=label)
+        with pytest.warns(nf.IgnoredWeightsWarning, match=re.escape("name the column: weight='weight'")):
+            nf.count_scores(scan, thresholds=[0.5])
+        with pytest.warns(nf.IgnoredWeightsWarning, match="so all shares are those of the sample"):
+            scan.collect()
+    nf.count_confusion(nf.scan_predictions(source, weight="weight"), thresholds=[0.5])
+
+
+def test_a_weight_of_another_log_is_no_weight_of_a_plan() -> None:
+    nf.count_confusion(nf.scan_predictions(drawn("kilograms")), thresholds=[0.5])
+    nf.count_confusion(nf.scan_predictions(drawn().drop("stratum")), thresholds=[0.5])

@@ -421,3 +421,22 @@ def test_units_and_buckets_are_settings(ledger, tmp_path):
     by_repeat = CountingSettings.of(thresholds="exact", repeat="round")
     assert CountingSettings.from_json(by_repeat.to_json()) == by_repeat
     assert by_repeat.keys == ["model", "repeat"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_drawn_rows_without_their_weights_are_told(ledger, tmp_path, kind):
+    rows = unit_log(1).drop("user").with_columns(stratum=0, weight=2.0)
+    path = str(tmp_path / f"a.{kind}")
+    rows.write_csv(path) if kind == "csv" else rows.write_parquet(path)
+    with pytest.warns(nf.IgnoredWeightsWarning, match=f"the rows of '{path}' were drawn by a plan"):
+        ledger.append(path, thresholds=GRID)
+
+
+def test_a_file_may_have_no_weight(ledger, tmp_path):
+    """Only a log without any weight is refused: a file may hold the rows that do not count."""
+    rows = unit_log(1).drop("user")
+    paths = [write_log(tmp_path / f"{w}.parquet", rows.with_columns(weight=pl.lit(w))) for w in (0.0, 2.0)]
+    for path in paths:
+        ledger.append(path, thresholds=GRID, weight="weight")
+    counts = ledger.read(by=[])
+    assert counts["weight"].unique().to_list() == [0.0, 2.0]
