@@ -214,8 +214,10 @@ def _checked_types(schema: pl.Schema, columns: Roles, where: str) -> pl.DataType
     common = common_type(found, "decision")
     if common is None:
         told = ", ".join(f"{column!r} is {dtype}" for dtype, column in found.items())
-        hint = "cast one of them on a LazyFrame before the scan"
-        raise SchemaError("labels and decisions have no common type", where=where, found=told, hint=hint)
+        remedy = Call("cast one of them on a LazyFrame before the scan", "write both in the log as one type")
+        raise SchemaError(
+            "labels and decisions have no common type", where=where, found=told, hint=str(remedy)
+        )
     return common if found else None
 
 
