@@ -279,10 +279,9 @@ class LedgerTable:
 
 def _snapshot(table: DeltaTable) -> Snapshot:
     files: dict[tuple[str, str], list[str]] = {}
-    # Read with Polars, since PyArrow would import pandas.
-    actions = pl.DataFrame(table.get_add_actions(flatten=True))
-    names = ("path", *(f"partition.{name}" for name in PARTITION)) if len(actions) else ()
-    for path, part, generation in sorted(zip(*(actions[n].to_list() for n in names), strict=True)):
+    # Read with Polars, since PyArrow would import pandas. The folders of a path name its part and generation.
+    for path in sorted(pl.DataFrame(table.get_add_actions(flatten=True))["path"]):
+        part, generation = _partition(path).values()
         files.setdefault((part, generation), []).append(path)
     return Snapshot(table, table.version(), {place: tuple(names) for place, names in files.items()})
 
