@@ -149,4 +149,4 @@ def test_a_log_without_the_model_says_how_columns_of_decisions_are_named(tmp_pat
 def test_labels_and_decisions_of_two_types_are_refused_with_a_remedy_for_the_log(tmp_path):
     log().with_columns(pl.col("a").cast(pl.String), model=pl.lit("a")).write_parquet(tmp_path / "log.parquet")
     told = ended(3, "report", tmp_path / "log.parquet", "--classes", "--decision", "a").stderr
-    assert "hint:  write both in the log as one type" in told
+    assert "hint:  write both as one type" in told

@@ -214,10 +214,8 @@ def _checked_types(schema: pl.Schema, columns: Roles, where: str) -> pl.DataType
     common = common_type(found, "decision")
     if common is None:
         told = ", ".join(f"{column!r} is {dtype}" for dtype, column in found.items())
-        remedy = Call("cast one of them on a LazyFrame before the scan", "write both in the log as one type")
-        raise SchemaError(
-            "labels and decisions have no common type", where=where, found=told, hint=str(remedy)
-        )
+        hint = str(Call("cast one of them on a LazyFrame before the scan", "write both as one type"))
+        raise SchemaError("labels and decisions have no common type", where=where, found=told, hint=hint)
     return common if found else None
 
 
