@@ -9,6 +9,7 @@ from nci_frames.questions.classes import (
     QUESTIONS,
     assumption_lines,
     class_answer_lines,
+    opening_class,
     order_in_words,
 )
 from tests.cases import first_quick
@@ -108,6 +109,8 @@ def test_what_is_said_names_the_mix_the_model_and_the_nearest_change():
     assert second.startswith("Choose ")
     assert f"macro F2 {found.answer['value'][0]:.3f}" in second
     assert "the best model changes with the share of" in order_in_words(found)
+    # The page opens with the share of the class that is named first.
+    assert f"class {opening_class(found)} (here" in order_in_words(found).partition(";")[0]
     assert "groups of units" in assumption_lines(found)[0]
     alone = nf.compare_classes(counts(units=False), metric="mcc")
     assert alone.measure == "MCC"
