@@ -17,8 +17,6 @@ from nci_frames.schemas import BUCKET, CLASS_COUNTS, ESTIMATED_PRIORS, checked
 _STEPS, _STILL = 20_000, 1e-10
 #: Least singular value of the distributions of decisions; below it the classes cannot be separated.
 _DETERMINED = 1e-6
-#: Columns of the result.
-_FOUND = ("prior", "lower", "upper", "fit_p_value", "reason")
 _MISFIT = (
     "the decisions are no mixture of the classes of the reference: "
     "some class is decided otherwise there, or is a new one"
@@ -125,8 +123,8 @@ def estimate_class_priors(
         place = tuple(group[key] for key in shared[1:])
         decided = {(model, *place): rows for (model, *_), rows in arrays_of(part, ["model"], [decisions])}
         both = [(reference_rows[each], decided[each]) for each in decided if each in reference_rows]
-        found = dict.fromkeys(_FOUND) | _estimate(both, level)
-        told = {"class": classes["label"], **group, **found, "supported": found["reason"] is None}
+        found = dict.fromkeys(ESTIMATED_PRIORS.dtypes()) | _estimate(both, level)
+        told = found | {"class": classes["label"], **group, "supported": found["reason"] is None}
         tables.append(pl.DataFrame(told, schema_overrides=schema))
     return ESTIMATED_PRIORS.finish(pl.concat(tables).sort([*keys, "class"]))
 
