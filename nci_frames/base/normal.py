@@ -28,9 +28,11 @@ def two_sided_p_values(z: Floats) -> Floats:
 
 
 def on_logit(value: Floats, half: Floats) -> tuple[Floats, Floats]:
-    """Return the ends of value ± half in [0, 1], on the logit scale; NaN where the logit is infinite.
+    """Return the ends of value ± half on the logit scale, for values inside (0, 1).
 
-    >>> [end.round(3).tolist() for end in on_logit(np.array([0.5, 1.0]), np.array([0.1, 0.1]))]
+    At 0 and 1, where the logit is infinite, an end is NaN.
+
+    >>> [end.round(3).tolist() for end in on_logit(np.array([0.5, 1.0]), np.array([0.1, 0.0]))]
     [[0.401, nan], [0.599, nan]]
     """
     from scipy.special import expit, logit  # noqa: PLC0415  (as above)

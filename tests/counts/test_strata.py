@@ -109,9 +109,10 @@ def test_areas_are_those_of_the_rows(seed: int) -> None:
 
 @pytest.mark.parametrize("weights", [[-0.0, 0.0], [0.0, -0.0]])
 def test_zero_is_one_weight_without_a_sign(weights: list[float]) -> None:
-    log = pl.DataFrame({"model": "a", "label": [0, 1], "score": [0.1, 0.2], "weight": weights})
+    weight = [*weights, 1.0]
+    log = pl.DataFrame({"model": "a", "label": [0, 1, 1], "score": [0.1, 0.2, 0.3], "weight": weight})
     counts = nf.count_confusion(log, thresholds=[0.2])
-    assert counts.select("weight", *CELLS).rows() == [(0.0, 1, 0, 0, 1)]
+    assert counts.select("weight", *CELLS).rows() == [(0.0, 1, 0, 0, 1), (1.0, 1, 0, 0, 0)]
     assert not np.signbit(counts["weight"].to_numpy()).any()
 
 
