@@ -283,3 +283,17 @@ def test_costs_must_be_given_and_then_count():
         for metric in ("expected_cost(c_fp=1, c_fn=20)", nf.expected_cost(c_fp=1, c_fn=20))
     )
     assert named.equals(called)
+
+
+def test_the_interval_of_random_rows_allows_for_the_prevalence():
+    """With few labels, a cost depends most on how many of the labelled rows are positives."""
+    scores = np.linspace(0, 0.06, 20_000)
+    log = pl.DataFrame({"model": "a", "score": scores})
+    cost, budget = nf.expected_cost(c_fn=100), 500
+    told = nf.expected_half_widths(log, budget=budget, metric=cost, threshold=0.05)
+    rng = np.random.default_rng(3)
+    drawn = rng.choice(scores, (2000, budget))
+    positive = rng.random(drawn.shape) < drawn
+    alert = drawn >= 0.05
+    costs = (100 * (positive & ~alert) + (~positive & alert)).mean(axis=1)
+    assert told.filter(design="uniform")["half_width"].item() > 0.95 * 1.96 * costs.std()

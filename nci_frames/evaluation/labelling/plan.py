@@ -20,6 +20,7 @@ from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.labelling.goals import Cells, Logs, moves, values
 from nci_frames.evaluation.labelling.positives import prudent
 from nci_frames.evaluation.labelling.ranges import cut, joined, labels_of, spread_of
+from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.evaluation.resampling.point_metrics import unseen_shares
 from nci_frames.schemas import LABEL_GAINS, LABEL_PLAN
@@ -94,6 +95,8 @@ class Goal:
 
     def _best(self, plans: list["Plan"], *measures: Measure) -> "Plan":
         """Return the plan with the smallest product of the measures."""
+        # Many divisions give the same plan.
+        plans = [*{(plan.cells.rows.tobytes(), plan.labels.tobytes()): plan for plan in plans}.values()]
         samples = [(plan.cells, plan.labels) for plan in plans]
         product = np.prod([self.judged(samples, measure) for measure in measures], axis=0)
         return plans[int(np.nan_to_num(product, nan=np.inf).argmin())]
@@ -145,7 +148,11 @@ class Plan:
             return [normal_quantile(level) * error for error in errors]
         samples = [(plan.cells, plan.labels) for plan in (self, twice)]
         planned = planned_half_widths(samples, metric, beta, level)
-        return [planned[0], uniform_half_width(self.cells, labels, metric, beta, level), planned[1]]
+        uniform = uniform_half_width(self.cells, labels, metric, beta, level)
+        if uniform is not None and called_metric(metric).metric.linear_in_prevalence:
+            # ``bootstrap`` holds the prevalence of random rows fixed, but that of the traffic is not known.
+            uniform = max(uniform, normal_quantile(level) * uniform_error(self.cells, labels, metric, beta))
+        return [planned[0], uniform, planned[1]]
 
 
 def doubtful(cells: Cells, labels: Rows) -> list[Sample]:
