@@ -31,7 +31,8 @@ _OF_PAGES = [(3,), (4,), (5, 1), (8, 1)]
 _HEADER = 256
 #: Stands for a missing checksum, which would be of 32 bits.
 _NO_CHECKSUM = 1 << 40
-_BAD_HEADER = "a page header is damaged"
+#: Parts of the pages of a file, whose checksums are compared at a time.
+_PARTS = 8
 
 
 class _Chunk(NamedTuple):
@@ -49,9 +50,15 @@ def damage(file: str, columns: Collection[str], threads: ThreadPoolExecutor) -> 
         with Path(file).open("rb", buffering=0) as opened:
             number = opened.fileno()
             chunks = sorted(_chunks(number, columns))
-            if not chunks or not _has_checksum(number, chunks[0]):
-                return _damage_of_headers(number, chunks)
-            return next(filter(None, threads.map(partial(_damage_of_pages, number), chunks)), None)
+            pages = _pages(number, chunks)
+            if pages is None:
+                return "a page header is damaged"
+            summed = np.array_split(pages[pages[:, -1] != _NO_CHECKSUM], _PARTS)
+            for wrong in threads.map(partial(_wrong, number), summed):
+                if wrong is not None:
+                    name = chunks[wrong].name
+                    return f"a page of the column {name!r} has another checksum than was written"
+            return None
     except ValueError:
         return "the footer is damaged"
     except OSError as error:
@@ -92,48 +99,36 @@ def _chunks(file: int, columns: Collection[str]) -> Iterator[_Chunk]:
             yield _Chunk(start, long, number, name)
 
 
-def _has_checksum(file: int, chunk: _Chunk) -> bool:
-    _, (page,) = _headers(os.pread(file, min(_HEADER, chunk.size), chunk.start), [0], [_HEADER])
-    return bool(page[1] != _NO_CHECKSUM)
+def _wrong(file: int, pages: NDArray[np.int64]) -> int | None:
+    """Return the number of the column that has a page with a wrong checksum; None if all are right."""
+    for chunk, start, size, checksum in pages.tolist():
+        if zlib_ng.crc32(os.pread(file, size, start)) != checksum & 0xFFFFFFFF:
+            return int(chunk)
+    return None
 
 
-def _damage_of_pages(file: int, chunk: _Chunk) -> str | None:
-    """Return the damage of the pages of a column in a row group, by their checksums."""
-    data = os.pread(file, chunk.size, chunk.start)
-    view = memoryview(data)  # slices without a copy
-    place = values = 0
-    while place < chunk.size:
-        ends, pages = _headers(data, [place], [chunk.size])
-        (start,), ((size, checksum, *added),) = ends.tolist(), pages.tolist()
-        place = start + size
-        if start < 0 or not start <= place <= chunk.size or min(added) < 0:
-            return _BAD_HEADER
-        if checksum != _NO_CHECKSUM and zlib_ng.crc32(view[start:place]) != checksum & 0xFFFFFFFF:
-            return f"a page of the column {chunk.name!r} has another checksum than was written"
-        # No checksum covers the header.
-        values += sum(added)
-    return None if values == chunk.values else _BAD_HEADER
-
-
-def _damage_of_headers(file: int, chunks: Sequence[_Chunk]) -> str | None:
-    """Return the damage of the page headers of columns in row groups.
+def _pages(file: int, chunks: Sequence[_Chunk]) -> NDArray[np.int64] | None:
+    """Return column (by number), start, size and checksum of each page; None if a header is damaged.
 
     A reader allocates memory for the number of values in a header, and a damaged number would crash the
-    process.
+    process. No checksum covers the header.
     """
     places, sizes, values = np.array([chunk[:3] for chunk in chunks], np.int64).reshape(-1, 3).T
+    number, found = np.arange(len(places)), [np.empty((0, 4), np.int64)]
     while len(places):
         # The next page of each chunk that has one, all at once.
         lengths, pages = _headers_in(file, places, sizes)
-        read = lengths + pages[:, 0]
-        added = pages[:, 2:]
-        if (lengths < 0).any() or (read < lengths).any() or (read > sizes).any() or (added < 0).any():
-            return _BAD_HEADER
-        places, sizes, values = places + read, sizes - read, values - added.sum(axis=1)
-        if (values < 0).any():
-            return _BAD_HEADER
-        places, sizes, values = (of_chunks[values > 0] for of_chunks in (places, sizes, values))
-    return None
+        size, checksum, *added = pages.T
+        read = lengths + size
+        if (lengths < 0).any() or (read < lengths).any() or (read > sizes).any() or (pages[:, 2:] < 0).any():
+            return None
+        found.append(np.stack([number, places + lengths, size, checksum], axis=1))
+        places, sizes, values = places + read, sizes - read, values - np.sum(added, axis=0)
+        more = values > 0
+        if ((values < 0) | (~more & (sizes > 0) & (checksum != _NO_CHECKSUM))).any():
+            return None
+        number, places, sizes, values = (of_chunks[more] for of_chunks in (number, places, sizes, values))
+    return np.concatenate(found)
 
 
 def _headers_in(
