@@ -148,9 +148,9 @@ class Comparison(AnswerTables):
         _ = self.answer, self.leading, self.best_winners
         apart = {"differences", "undefined", "by_key"}
         other = self._copy(lambda name: "segment" not in name and name not in apart)
-        other.segments, other._log = (key,), self._log.by_key(key)  # noqa: SLF001 - a copy of this
-        mine = self._by_segment
-        other.__dict__["_by_segment"] = other._log if mine is self._log else mine.by_key(key)  # noqa: SLF001
+        log, mine = self._log.by_key(key), self._by_segment
+        other.segments, other._log = (key,), log  # noqa: SLF001 - a copy of this
+        other.__dict__["_by_segment"] = log if mine is self._log else mine.by_key(key)
         return other
 
     @computed

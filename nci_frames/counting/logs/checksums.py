@@ -54,7 +54,7 @@ def damage(file: str, columns: Collection[str], threads: ThreadPoolExecutor) -> 
             if pages is None:
                 return "a page header is damaged"
             summed = np.array_split(pages[pages[:, -1] != _NO_CHECKSUM], _PARTS)
-            for wrong in threads.map(partial(_wrong, number), summed):
+            for wrong in threads.map(partial(_wrong, number), filter(len, summed)):
                 if wrong is not None:
                     name = chunks[wrong].name
                     return f"a page of the column {name!r} has another checksum than was written"
@@ -118,12 +118,12 @@ def _pages(file: int, chunks: Sequence[_Chunk]) -> NDArray[np.int64] | None:
     while len(places):
         # The next page of each chunk that has one, all at once.
         lengths, pages = _headers_in(file, places, sizes)
-        size, checksum, *added = pages.T
+        size, checksum, added = pages[:, 0], pages[:, 1], pages[:, 2:]
         read = lengths + size
-        if (lengths < 0).any() or (read < lengths).any() or (read > sizes).any() or (pages[:, 2:] < 0).any():
+        if (lengths < 0).any() or (size < 0).any() or (read > sizes).any() or (added < 0).any():
             return None
         found.append(np.stack([number, places + lengths, size, checksum], axis=1))
-        places, sizes, values = places + read, sizes - read, values - np.sum(added, axis=0)
+        places, sizes, values = places + read, sizes - read, values - added.sum(axis=1)
         more = values > 0
         if ((values < 0) | (~more & (sizes > 0) & (checksum != _NO_CHECKSUM))).any():
             return None
