@@ -120,7 +120,8 @@ def _pages(file: int, chunks: Sequence[_Chunk]) -> NDArray[np.int64] | None:
         lengths, pages = _headers_in(file, places, sizes)
         size, checksum, added = pages[:, 0], pages[:, 1], pages[:, 2:]
         read = lengths + size
-        if (lengths < 0).any() or (size < 0).any() or (read > sizes).any() or (added < 0).any():
+        # A damaged size may overflow the sum.
+        if (lengths < 0).any() or (read < lengths).any() or (read > sizes).any() or (added < 0).any():
             return None
         found.append(np.stack([number, places + lengths, size, checksum], axis=1))
         places, sizes, values = places + read, sizes - read, values - added.sum(axis=1)
