@@ -185,6 +185,15 @@ def test_what_is_no_page_is_damage(one_column: tuple[Path, bytes], data: bytes) 
         assert found_in(file) or not marked
 
 
+def test_a_page_size_that_overflows_is_damage(one_column: tuple[Path, bytes]) -> None:
+    file, whole = one_column
+    ((_, start, _),) = chunks(pa.BufferReader(whole))
+    # A type, a size, and the largest size of 64 bits; its sum with the length of the header is negative.
+    header = b"\x15\x00\x15\x00\x15\xfe" + b"\xff" * 8 + b"\x01\x00"
+    file.write_bytes(whole[:start] + header + whole[start + len(header) :])
+    assert found_in(file) == "a page header is damaged"
+
+
 def test_a_damaged_footer_is_damage_and_never_another_error(tmp_path: Path) -> None:
     file = tmp_path / "log.parquet"
     pq.write_table(TABLE.select(FLAT), file, write_page_checksum=True)
