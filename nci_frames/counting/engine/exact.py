@@ -6,13 +6,13 @@ of repeated keys.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.base.threads import map_in_threads
 from nci_frames.counting.engine.batch import Batch
 from nci_frames.counting.engine.batches import read_batches
 from nci_frames.counting.engine.grid import Counted, Counts
@@ -265,13 +265,12 @@ def count_exact(
     kept = _at_most(batches, most_rows, budget)
     counted: list[Part] = []
     distinct = 0
-    with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
-        blocks = list(threads.map(ordered, together(kept, groups)))
-        parts = parts_in_order(blocks, groups.order())
-        for part in threads.map(lambda part: Part.of(part, gather(blocks, part)), parts):
-            counted.append(part)
-            distinct += len(part.counts)
-            budget.need_rows(rows_by_code[0], weighted=weighted, distinct=distinct)
+    blocks = [*map_in_threads(ordered, together(kept, groups))]
+    parts = parts_in_order(blocks, groups.order())
+    for part in map_in_threads(lambda part: Part.of(part, gather(blocks, part)), parts):
+        counted.append(part)
+        distinct += len(part.counts)
+        budget.need_rows(rows_by_code[0], weighted=weighted, distinct=distinct)
     blocks.clear()
 
     def need_keys() -> None:

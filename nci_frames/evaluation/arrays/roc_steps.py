@@ -1,7 +1,6 @@
 """Counts -> the ROC steps of all groups, some groups at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -11,6 +10,7 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
+from nci_frames.base.threads import map_in_threads
 from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.counts.resolution import no_score_below, one_score
 from nci_frames.schemas import CELLS, LIGHTEST, group_starts, is_sorted, runs_together
@@ -150,10 +150,8 @@ def of_all_parts(
     *make* takes the curves of a part from each of several *frames*, which have the same groups.
     """
     parts = zip(*(curve_parts(frame, keys, of_scores=of_scores) for frame in frames), strict=True)
-    # NumPy releases the GIL while it computes, and the parts are independent.
-    with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
-        found = threads.map(lambda part: make(*(curves() for curves in part)), parts)
-        return [make(no_curves(frames[0], keys)), *found]
+    found = map_in_threads(lambda part: make(*(curves() for curves in part)), parts)
+    return [make(no_curves(frames[0], keys)), *found]
 
 
 def _steps(

@@ -8,7 +8,6 @@ not drawn is a positive.
 
 import itertools
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +15,7 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.normal import normal_quantile
+from nci_frames.base.threads import map_in_threads
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.labelling.goals import Cells, Logs, moves, values
 from nci_frames.evaluation.labelling.positives import prudent
@@ -183,9 +183,8 @@ def uniform_error(cells: Cells, labels: int, metric: str | pl.Expr, beta: float)
 
 
 def _drawn(draw: Callable[[Cells, Rows], Logs], samples: Sequence[Sample]) -> list[Logs]:
-    """Draw the logs of each sample, in parallel: NumPy draws without holding the lock of Python."""
-    with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
-        return list(threads.map(draw, *zip(*samples, strict=True)))
+    """Draw the logs of each sample."""
+    return [*map_in_threads(draw, *zip(*samples, strict=True))]
 
 
 def _errors(logs: Sequence[Logs], metric: str | pl.Expr, beta: float) -> list[float]:

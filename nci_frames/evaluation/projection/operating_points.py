@@ -1,13 +1,13 @@
 """Rates -> the operating points that meet a criterion."""
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import cast
 
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.threads import map_in_threads
 from nci_frames.base.typing import Field, Frame, Prevalences
 from nci_frames.counts.resolution import without_claims
 from nci_frames.evaluation.field.prevalences import is_field, numbers_of, with_prevalence
@@ -167,8 +167,7 @@ def select_operating_points(
         return picked.with_columns(supported=pl.when(pl.col("tpr").is_not_null()).then(told))
 
     # The selections at different prevalences are independent.
-    with ThreadPoolExecutor() as threads:
-        points = pl.concat(threads.map(pick, etas))
+    points = pl.concat(map_in_threads(pick, etas))
     axis = ["prevalence", "supported"] if wish.needs_prevalence else []
     if is_field(prevalence):
         # Groups without a selected point get their prevalence, too.

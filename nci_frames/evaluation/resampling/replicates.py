@@ -16,6 +16,7 @@ import polars as pl
 
 from nci_frames.base.arguments import beta_values, check_allowed
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.threads import map_in_threads
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.areas.area import Area, Logs, area_of
 from nci_frames.evaluation.areas.lowest import supported_from
@@ -142,8 +143,9 @@ def resample(
             counts = whole.coarser(steps_of_positives(whole.histogram))
         elif of_scores and whole.histogram.every_score:
             counts = whole.coarser(steps_of_score(whole.histogram), every_score=True)
-        mixed = isinstance(whole, StrataCounts) and not whole.same_within_classes
-        smooth = unseen and mixed and bool(metrics)
+        smooth = (
+            unseen and metrics != [] and isinstance(whole, StrataCounts) and not whole.same_within_classes
+        )
         drawn = draws(counts, logs, smooth=smooth)
         if prior and not areas:
             group = counts.histogram.group.row(0, named=True)
@@ -161,8 +163,8 @@ def resample(
                 counts.histogram, points, metrics, grid, itself, betas, own, never=never
             )
             if smooth and isinstance(whole, StrataCounts):
-                rng = stream(logs.seed, {"__unseen": True, **whole.histogram.group.row(0, named=True)})
-                unseen_rows = (*heaviest_rows(whole, points), rng)
+                group = {"__unseen": True, **whole.histogram.group.row(0, named=True)}
+                unseen_rows = (*heaviest_rows(whole, points), stream(logs.seed, group))
                 own_eta = isinstance(asked.prevalence, str)
                 at_points = replace(at_points, unseen=unseen_rows, prevalence=None if own_eta else itself)
         found = _evaluated(areas, etas, at_points, counts, drawn)
@@ -170,10 +172,10 @@ def resample(
         joined = of_scores and counts is not whole
         return found.around(_areas(areas, etas, whole.histogram)) if joined else found
 
-    for _, same in itertools.groupby(
-        counted_groups(frame, logs), key=lambda given: given.histogram.group.row(0)
-    ):
-        each = [replicated(given) for given in same]
+    # Each group has a random stream of its own.
+    every = map_in_threads(replicated, counted_groups(frame, logs))
+    for _, same in itertools.groupby(every, key=lambda one: one.histogram.group.row(0)):
+        each = [*same]
         yield each[0] if logs.over is None else _mean(each, logs.over)
 
 
