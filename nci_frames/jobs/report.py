@@ -9,7 +9,8 @@ import polars as pl
 
 from nci_frames.base.errors import InvalidRowsError, ParameterError
 from nci_frames.base.folders import check_apart, publishing
-from nci_frames.base.messages import Option, listed
+from nci_frames.base.memory import check_table
+from nci_frames.base.messages import Option, listed, quantity
 from nci_frames.counting.count import Tally
 from nci_frames.counting.engine.progress import step_shown
 from nci_frames.counting.logs.scan import scan_behind, scan_predictions
@@ -28,7 +29,7 @@ from nci_frames.questions.report_question import AnyComparison
 from nci_frames.questions.units import CountSegments
 from nci_frames.reporting.gates import RunSummary
 from nci_frames.reporting.write import write_form
-from nci_frames.schemas import REPEAT
+from nci_frames.schemas import COUNTS, REPEAT
 
 _EVERY_SEGMENT = SegmentOptions()
 
@@ -160,6 +161,10 @@ def make_report(
     if field is not None:
         field = field_with_small_pooled(field, counts, pooled, segments)
     counts = with_small_pooled(counts, pooled)
+    # The counts are also pooled for each segment, and most tables are made from those.
+    found = f"{quantity(len(counts), 'row')} of counts by {listed(['model', *COUNTS.keys(counts.columns)])}"
+    hint = f"take fewer {Option('segments')} or {Option('thresholds')}"
+    check_table(len(counts), 8 + 5 * len(segments), found, hint)
     if by_unit is not None and {*pooled.columns} <= {*by_unit.columns}:
         by_unit = with_small_pooled(by_unit, pooled)
     there = {*counts.columns} - {*segments}
