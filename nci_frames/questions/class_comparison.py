@@ -59,7 +59,8 @@ def compare_classes(
     Raises
     ------
     ParameterError
-        If the metric is one of each class, a mix lacks a class, or an option is out of range.
+        If the metric is one of each class, or another one than "expected_cost" is given with *cost*; if a mix
+        lacks a class; or if an option is out of range.
     UnknownMetricError
         If the metric is unknown.
     SchemaError
@@ -90,6 +91,9 @@ class ClassComparison:
 
     def __init__(self, class_counts: Frame, priors: Any, metric: str | None, beta: float, cost: Any) -> None:
         known = metric_of_all(metric or ("macro_f_beta" if cost is None else "expected_cost"))
+        if cost is not None and known.name != "expected_cost":
+            found = f"metric {known.name!r} and costs"
+            raise ParameterError("give either another metric or costs", found=found, hint="omit one of them")
         #: The question, its options for ``project_classes``, and the metric in words.
         self.metric, self.beta, self.cost = known.name, beta_value(beta), cost
         self.asked: dict[str, Any] = {"beta": self.beta, "cost": cost}

@@ -128,6 +128,13 @@ def test_costs_choose_the_metric_and_the_lowest_is_best():
     assert {layer["encoding"]["y"]["sort"]["order"] for layer in drawn["layer"]} == {"ascending"}
 
 
+def test_costs_beside_another_metric_are_refused():
+    costs = {("cat", "ant"): 5}
+    with pytest.raises(nf.ParameterError, match="either another metric or costs"):
+        nf.compare_classes(counts(), metric="accuracy", cost=costs)
+    assert nf.compare_classes(counts(), metric="expected_cost", cost=costs).metric == "expected_cost"
+
+
 def test_a_mix_of_one_class_varies_only_the_others():
     found = nf.compare_classes(counts(units=False), priors={"ant": 1.0, "bee": 0.0, "cat": 0.0})
     assert set(found.winners["class"]) == {"bee", "cat"}
