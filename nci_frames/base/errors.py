@@ -167,7 +167,8 @@ class SchemaError(NciFramesError):
         meant = f"did you mean {close!r}? " if close else ""
         hint = f"{meant}name the column with {Option(role, close or '<name>')}" if available else None
         if hint and not close and role in {"model", "score"} and "decision" not in roles:
-            hint = f"{hint}; if each model has a score column, name them with {Option('scores')}"
+            each = Call("scores={model: column}", "--scores MODEL=COLUMN")
+            hint = f"{hint}; if there is no column of models, name the score column of each with {each}"
         elif hint and not close and role in {"model", "decision"}:
             each = Call("decision={model: column}", "--decision MODEL=COLUMN")
             scores = Call("scores={class: column}", "--scores CLASS=COLUMN")

@@ -9,11 +9,13 @@ from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.base.messages import quantity
 from nci_frames.charts.best_model import chart_probability_best
 from nci_frames.charts.intervals import chart_precision_uncertainty
+from nci_frames.counts.score_scale import named_models
 from nci_frames.evaluation.projection.bands import precision_band
 from nci_frames.questions.answer_lines import percent
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, note, of_shown, picture, shown_models
-from nci_frames.tables.numbers import f_beta_name, format_count, format_threshold
+from nci_frames.schemas import beside
+from nci_frames.tables.numbers import f_beta_name, format_count, format_threshold, format_value
 
 
 def _by_f_beta(comparison: Comparison) -> pl.DataFrame | None:
@@ -27,6 +29,9 @@ def _by_area(comparison: Comparison) -> pl.DataFrame | None:
     return None if sure is None else of_shown(sure.filter(metric="pr_auc"), comparison)
 
 
+_CLASSES = ("positives", "negatives")
+#: So many standard errors below 0.5, a ROC-AUC is not that of chance, even if some rows are dependent.
+_FAR = 5
 #: Largest number of models with bands: more bands are too small to read.
 _MOST_BANDS = 6
 
@@ -48,10 +53,10 @@ def _draw_bands(table: pl.DataFrame, comparison: Comparison) -> Chart:
 def read_rows(comparison: Comparison) -> list[str]:
     """Return sentences if the models have different numbers of rows; none if they may have the same rows."""
     # Sums of the same weights in another order differ in their last digits.
-    classes = pl.col("positives", "negatives").cast(pl.Float64).round_sig_figs(9)
+    classes = pl.col(_CLASSES).cast(pl.Float64).round_sig_figs(9)
     sizes = comparison.sizes.with_columns(classes, rows=pl.col("positives") + pl.col("negatives"))
     ends = sizes.sort("rows", "positives", "model").gather([0, -1])
-    if ends.select("positives", "negatives").n_unique() == 1:
+    if ends.select(_CLASSES).n_unique() == 1:
         return []
     fewest, most = (
         f"{row['model']} has {format_count(row['rows'])} ({percent(row['positives'] / row['rows'])} positive)"
@@ -62,6 +67,25 @@ def read_rows(comparison: Comparison) -> list[str]:
     return [
         f"The models do not have the same rows: {fewest}, {most}. Their values may differ because of the "
         "rows, and the tests do not see that. The prevalence of the log is that of all these rows together."
+    ]
+
+
+def read_direction(comparison: Comparison) -> list[str]:
+    """Return a sentence if positives have lower scores than negatives, by more than chance; else none."""
+    rows = pl.col(_CLASSES) / (comparison.repeat_count or 1)
+    sizes = comparison.sizes.select("model", rows)
+    # Under chance, the variance of ROC-AUC is that of the Mann-Whitney statistic.
+    far = (
+        _FAR * ((pl.sum_horizontal(*_CLASSES) + 1) / (12 * pl.col("positives") * pl.col("negatives"))).sqrt()
+    )
+    areas = beside(comparison.areas.filter(metric="roc_auc").select("model", "value"), sizes, "model")
+    turned = areas.filter(pl.col("value") < 0.5 - far).sort("value", "model")
+    if turned.is_empty():
+        return []
+    return [
+        f"Check the scores of {named_models(turned)}: positives have lower scores than negatives (ROC-AUC "
+        f"{format_value(turned['value'][0])}). Is the other label the positive one? If a low score means "
+        "positive, negate the scores."
     ]
 
 
@@ -152,6 +176,7 @@ QUESTIONS = (
         chart_probability_best,
         rule="prevalence",
     ),
+    note("direction", "Do high scores mean positives?", read_direction),
     note("same_rows", "Do all models have the same rows?", read_rows),
     note(
         "independence",

@@ -182,7 +182,8 @@ def test_the_prevalence_is_estimated_of_one_column_per_model(tmp_path):
     known.write_parquet(tmp_path / "known.parquet")
     known.drop("label").write_parquet(tmp_path / "traffic.parquet")
     logs = tmp_path / "known.parquet", tmp_path / "traffic.parquet"
-    assert "if each model has a score column, name them with --scores" in ended(3, "estimate", *logs).stderr
+    told = "name the score column of each with --scores MODEL=COLUMN"
+    assert told in ended(3, "estimate", *logs).stderr
     done = ended(0, "estimate", *logs, "--scores", "forest=f")
     assert re.search(r"forest.*0\.5", done.output)
 

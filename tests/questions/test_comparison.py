@@ -1,6 +1,7 @@
 """The tables of a comparison are those of the functions, and every report shows what they hold."""
 
 import json
+from html import unescape
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.questions.how_sure import read_assumption
+from nci_frames.questions.how_sure import read_assumption, read_direction
 from nci_frames.reporting.html import render_report
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
-from nci_frames.reporting.terminal import print_comparison
+from nci_frames.reporting.terminal import print_comparison, render_text
 from nci_frames.tables.markdown import literal
+from nci_frames.tables.numbers import format_value
 from tests.comparisons import printed
 from tests.fuzz.calls import calls
 from tests.logs import counts_at, random_log, small_logs, unit_log
@@ -217,6 +219,25 @@ def test_a_threshold_that_was_not_counted_is_named_with_its_neighbours():
     assert mixed.undefined["model"].to_list() == [counts["model"][0]]
     assert "the nearest that were: 0.1 and 0.7." in mixed.undefined["reason"].item()
     assert mixed.observed_prevalence == pytest.approx(log["label"].mean())
+
+
+def test_scores_that_are_lower_for_positives_are_doubted():
+    log = unit_log({"good": 2.0, "turned": -2.0, "none": 0.0}, 400, share=0.1).drop("unit")
+    comparison = nf.compare_models(nf.count_confusion(log, thresholds="exact"), prevalence=0.1, repeats=20)
+    turned = comparison.areas.filter(model="turned", metric="roc_auc")["value"][0]
+    sentence = "Check the scores of model 'turned': positives have lower scores than negatives (ROC-AUC "
+    sentence += f"{format_value(turned)})"
+    assert sentence in " ".join(render_text(comparison).split())
+    assert sentence in unescape(render_report(comparison))
+
+
+def test_scores_without_information_are_not_doubted():
+    rng = np.random.default_rng(7)
+    models = [pl.DataFrame({"model": f"m{i:03}", "score": rng.integers(0, 9, 60)}) for i in range(200)]
+    log = pl.concat(models).with_columns(label=pl.Series(rng.random(12_000) < 0.2))
+    comparison = nf.compare_models(nf.count_confusion(log, thresholds="exact"), prevalence=0.1, repeats=2)
+    assert comparison.areas.filter(metric="roc_auc")["value"].min() < 0.3
+    assert read_direction(comparison) == []
 
 
 @pytest.mark.long
