@@ -122,7 +122,7 @@ def test_a_report_that_would_not_fit_into_memory_is_refused_before_it_is_made(tm
     # Enough to count the rows.
     monkeypatch.setattr("nci_frames.base.memory.machine_memory", lambda: 5e5)
     told = " ".join(ended(2, *command).output.split())
-    assert "the result takes 0.000312 GB, and the limit is 0.00025 GB" in told
-    assert "1,000 rows of counts by model, shop" in told
+    assert "the result takes 0.000672 GB, and the limit is 0.00025 GB" in told
+    assert "1,000 rows of counts, 20 groups by model, shop" in told
     assert "take fewer --segments or --thresholds" in told
     assert (tmp_path / "out" / "report.html").exists()
