@@ -169,16 +169,16 @@ def scenarios_of(
     ParameterError
         If there are none, they are not numbers from 0 to 1 that add up to 1, or a needed class is missing.
     """
+    nested: Any = priors
     if isinstance(priors, pl.DataFrame | pl.LazyFrame):
         frame = collect(priors, CLASS_PRIORS)
-        nested: Mapping[Any, Any] = by_scenario(frame)
+        nested = by_scenario(frame)
         if sum(map(len, nested.values())) < len(frame):
             raise SchemaError("a class has two priors in one scenario", hint="give each scenario a name")
     elif isinstance(priors, str):
         nested = {priors: priors}
-    else:
-        named = all(isinstance(value, str | Mapping) for value in priors.values())
-        nested = priors if named else {GIVEN: priors}
+    elif not all(isinstance(value, str | Mapping) for value in priors.values()):
+        nested = {GIVEN: priors}
     check_allowed(nested, "priors", priors, "at least one scenario")
     for scenario, shares in nested.items():
         if shares in _WORDS:
@@ -257,14 +257,15 @@ def counts_at_mix(by_class: pl.DataFrame | pl.LazyFrame, /, *, priors: Priors) -
     sizes = frame.group_by(group).agg(__rows=pl.sum_horizontal("tp", "fp", "fn", "tn").first())
     classes = frame[TRUE_CLASS].unique().sort()
     mix = one_mix("priors", read_priors(priors, classes, observed=np.full(len(classes), np.nan)))
-    known = sizes.select(keys).unique().join(pl.DataFrame({TRUE_CLASS: classes, "__share": mix}), how="cross")
-    known = known.join(sizes, on=group, how="left", nulls_equal=True).with_columns(rows.fill_null(0))
+    known = sizes.join(pl.DataFrame({TRUE_CLASS: classes, "__share": mix}), TRUE_CLASS, nulls_equal=True)
     known = known.with_columns(share.fill_nan(rows / total)).sort(group)
-    for first in known.filter(share > 0, rows == 0).partition_by(keys, maintain_order=True)[:1]:
-        where = named_values(first.select(keys).row(0, named=True))
-        found = repr(first[TRUE_CLASS].to_list())
+    lacking = known.filter(share.filter(rows > 0).sum().over(keys) < 1 - 2 * _ROUNDING)
+    for part in lacking.partition_by(keys, maintain_order=True)[:1]:
+        where = named_values(part.select(keys).row(0, named=True))
+        empty = ~classes.is_in(part.filter(rows > 0)[TRUE_CLASS].implode()) & pl.Series(mix > 0)
+        found = repr(classes.filter(empty).to_list())
         raise ParameterError("a class with a share has no rows", where=where, found=found)
     weight = pl.when(rows > 0).then(share * total / rows).otherwise(0.0).alias(WEIGHT)
-    mixed = frame.join(known.select(*group, weight), on=group, how="left", nulls_equal=True)
     # Classes with the same weight are one stratum.
+    mixed = frame.join(known.select(*group, weight), on=group, how="left", nulls_equal=True)
     return pool_counts(mixed, over=TRUE_CLASS)

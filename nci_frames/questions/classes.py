@@ -16,7 +16,6 @@ from nci_frames.questions.first_questions import first_questions
 from nci_frames.questions.how_sure import read_resampled
 from nci_frames.questions.order import any_of, leads_in_words
 from nci_frames.questions.report_question import Chart, ReportQuestion, note, of_shown, picture, shown_models
-from nci_frames.schemas import beside
 from nci_frames.tables.numbers import format_value, sentence
 
 #: Number of wrong decisions listed.
@@ -119,13 +118,8 @@ def _mistakes(comparison: ClassComparison) -> pl.DataFrame:
     """Return the wrong decisions with the largest shares of the mix."""
     wrong = comparison.matrix.filter(pl.col("label") != pl.col("decision"), pl.col("rows") > 0)
     most = wrong.sort(-pl.col("share"), "model", "label", "decision").head(_MISTAKES)
-    # The rows of the matrix are sums of weights.
-    cell = ["model", "label", "decision"]
-    counted = comparison.counts.group_by("model", pl.col(cell[1:]).cast(pl.String)).agg(pl.col("rows").sum())
-    return beside(most.drop("rows"), counted, cell).select(
-        "model", pl.col("label").alias("class"), "decision", "rows",
-        pl.col("rate").alias("share of class"), pl.col("share").alias("share of mix"),
-    )  # fmt: skip
+    names = {"label": "class", "rate": "share of class", "share": "share of mix"}
+    return most.with_columns(pl.col("rows").cast(comparison.counts.schema["rows"])).rename(names)
 
 
 def _each_class(comparison: ClassComparison) -> pl.DataFrame:
@@ -154,13 +148,13 @@ def _shown(row: dict[str, Any]) -> str | None:
 def assumption_lines(comparison: ClassComparison) -> list[str]:
     """Return lines on what intervals and tests resample, and what values at other mixes assume."""
     buckets, whole = comparison.buckets, comparison.counts.schema["rows"].is_integer()
-    there = "No unit was named"
-    if buckets is not None:
-        there = f"There are {quantity(buckets, 'group')} of units, and tests need {LEAST_BUCKETS}"
-    why = "that needs the rows that they decided about"
-    drawn = f"{there}: rows are taken as independent in intervals, and models are not compared, since {why}."
     if not whole or comparison.by_units:
         drawn = read_resampled(buckets, weighted=not whole)
+    else:
+        few = f"There are {quantity(buckets or 0, 'group')} of units, and tests need {LEAST_BUCKETS}"
+        why = "models are not compared, since that needs the rows that they decided about"
+        there = "No unit was named" if buckets is None else few
+        drawn = f"{there}: rows are taken as independent in intervals, and {why}."
     assumed = "Values at other mixes assume that each class gets its decisions as in this log."
     return [drawn, f"{assumed} This was not tested."]
 

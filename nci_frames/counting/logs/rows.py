@@ -145,9 +145,7 @@ def raw_predictions(
     labels = (
         [] if whole and columns.label is None else [_labels(columns.label, schema, positive).alias("label")]
     )
-    model = [] if columns.model is None else [pl.col(columns.model).cast(pl.String).alias("model")]
     named: list[pl.Expr] = [
-        *model,
         *keys,
         *labels,
         _label_reason(columns.label, schema, positive).alias(REASON),
@@ -181,7 +179,8 @@ def precision_of(schema: pl.Schema, columns: Roles) -> pl.DataType:
 def shared_columns(
     frame: pl.LazyFrame, schema: pl.Schema, columns: Roles
 ) -> tuple[list[pl.Expr], list[pl.Expr]]:
-    """Return the key columns, and the columns of weight, unit and file."""
+    """Return the columns of model, if there is one, and keys; and those of weight, unit and file."""
+    model = [] if columns.model is None else [pl.col(columns.model).cast(pl.String).alias("model")]
     rest = []
     if columns.weight:
         rest.append(unflagged(columns.weight).cast(pl.Float64).alias("weight"))
@@ -189,7 +188,8 @@ def shared_columns(
         rest.append(plain(columns.unit, schema[columns.unit]).alias("unit"))
     if FILE in frame.collect_schema():
         rest.append(pl.col(FILE))
-    return [plain(column, schema[column]).alias(key) for key, column in columns.keys.items()], rest
+    keys = (plain(column, schema[column]).alias(key) for key, column in columns.keys.items())
+    return [*model, *keys], rest
 
 
 def _long(
@@ -237,8 +237,13 @@ def _label_reason(label: str | None, schema: pl.Schema, positive: Positive) -> p
 
 def label_cases(label: str, schema: pl.Schema) -> list[tuple[int, pl.Expr]]:
     """Return the conditions, with their codes, under which a label of any kind is not valid."""
-    value = unflagged(label)
-    return [(1, value.is_null()), *([(6, value.is_nan())] if schema[label].is_float() else [])]
+    return class_cases("label", unflagged(label), schema[label])
+
+
+def class_cases(role: str, value: pl.Expr, dtype: pl.DataType) -> list[tuple[int, pl.Expr]]:
+    """Return the conditions, with their codes, under which a class as a label or decision is not valid."""
+    tests = {"null": value.is_null()} | ({"NaN": value.is_nan()} if dtype.is_float() else {})
+    return [(REASONS.index(f"{role} is {what}"), holds) for what, holds in tests.items()]
 
 
 def weight_case(weight: pl.Expr) -> tuple[int, pl.Expr]:

@@ -16,8 +16,8 @@ from nci_frames.counting.logs.reading import OnInvalid, Scan, predictions_of
 from nci_frames.counting.logs.rows import (
     NO_SCORE,
     REASON,
-    REASONS,
     Roles,
+    class_cases,
     first_reason,
     key_columns,
     plain,
@@ -170,16 +170,16 @@ def class_scan_behind(predictions: Predictions) -> Scan:
     frame = frame_source(predictions)
     schema = frame.schema()
     columns = roles_by_name(CLASS_PREDICTIONS, schema.names(), "label" if "label" in schema else None)
+    columns = replace(columns, decisions={"": "decision"})
     struct = schema.get("scores")
     if isinstance(struct, pl.Struct):
         # With scores, the decisions follow from them.
-        of_class = _checked_types(schema, columns, frame.where) or schema.get("decision", pl.String())
+        of_class = _checked_types(schema, columns, frame.where)
         classes = read_classes([field.name for field in struct.fields], of_class, "the fields of scores")
-        columns = replace(columns, scores={("", name): score_name(n) for n, name in enumerate(classes)})
+        scores = {("", name): score_name(n) for n, name in enumerate(classes)}
+        columns = replace(columns, decisions={}, scores=scores)
         fields = {column: pl.col("scores").struct[n] for n, column in enumerate(columns.scores.values())}
         frame = replace(frame, frame=frame.frame.with_columns(**fields))
-    else:
-        columns = replace(columns, decisions={"": "decision"})
     return _scan(need_columns(frame, columns.needed()), columns, "raise")
 
 
@@ -187,7 +187,7 @@ def _scan(opened: OpenedLog, columns: Roles, on_invalid: OnInvalid) -> Scan:
     if opened.elsewhere is not None:
         raise opened.elsewhere.refusal()
     of_class = _checked_types(opened.schema(), columns, opened.where)
-    classes = pl.Series("decision", [], of_class or pl.Null())
+    classes = pl.Series("decision", [], of_class)
     if columns.scores:
         names = dict.fromkeys(name for _, name in columns.scores)
         classes = read_classes(names, of_class, f"the classes of {Option('scores')}")
@@ -199,8 +199,8 @@ def _scan(opened: OpenedLog, columns: Roles, on_invalid: OnInvalid) -> Scan:
     return replace(scan_opened(opened, columns, on_invalid, _raw, models, opened.rows, **told), **told)
 
 
-def _checked_types(schema: pl.Schema, columns: Roles, where: str) -> pl.DataType | None:
-    """Return the type of labels and decisions, None if there are none; raise if a type is unusable."""
+def _checked_types(schema: pl.Schema, columns: Roles, where: str) -> pl.DataType:
+    """Return the type of labels and decisions, Null if there are none; raise if a type is unusable."""
     check_types(schema, replace(without_patterns(columns), label=None), where)
     found: dict[pl.DataType, str] = {}
     for column in (columns.label, *columns.decisions.values()):
@@ -216,7 +216,7 @@ def _checked_types(schema: pl.Schema, columns: Roles, where: str) -> pl.DataType
         told = ", ".join(f"{column!r} is {dtype}" for dtype, column in found.items())
         hint = str(Call("cast one of them on a LazyFrame before the scan", "write both as one type"))
         raise SchemaError("labels and decisions have no common type", where=where, found=told, hint=hint)
-    return common if found else None
+    return common
 
 
 def _raw(
@@ -254,25 +254,23 @@ def _raw(
     label = pl.lit(value=False) if columns.label is None else as_class(columns.label)
     known = [*keys, label.alias("label")]
     precision, models = precision_of(schema, columns), _models_of(columns)
-    named = [] if columns.model is None else [pl.col(columns.model).cast(pl.String).alias("model")]
     # All models have scores of the same classes, in the same order.
     scores, size = [pl.col(column).cast(precision) for column in columns.scores.values()], len(classes)
     if wide:
         each = {score_name(*divmod(number, size)): score for number, score in enumerate(scores)}
-        return frame.select(*named, *known, *rest, **each)
+        return frame.select(*known, *rest, **each)
     source = frame.cache() if once and len(models) > 1 else frame
     names, parts = classes.cast(pl.String), []
     for place, model in enumerate(models):
         of_model = scores[place * size : (place + 1) * size]
         if of_model:
             struct = pl.struct(score.alias(name) for score, name in zip(of_model, names, strict=True))
-            highest = pl.max_horizontal(of_model)
-            # The first of equal scores.
-            first = pl.coalesce(pl.when(score == highest).then(n) for n, score in enumerate(of_model))
-            decision = [pl.lit(classes).gather(first).alias("decision"), struct.alias("scores")]
+            highest = pl.concat_list(of_model).list.arg_max()  # the first of equal scores
+            decision = [pl.lit(classes).gather(highest).alias("decision"), struct.alias("scores")]
         else:
             decision = [as_class(columns.decisions[model]).alias("decision")]
-        part = source.select(*(named or [pl.lit(model).alias("model")]), *known, *decision, *rest)
+        name = [pl.lit(model).alias("model")] if columns.model is None else []
+        part = source.select(*name, *known, *decision, *rest)
         fields = [pl.col("scores").struct[number] for number in range(size)]
         reason = reason_of_row(by_label, fields, weighted=columns.weight is not None)
         parts.append(part.with_columns(reason.alias(REASON)))
@@ -281,13 +279,10 @@ def _raw(
 
 def _reason_by_label(columns: Roles, classes: pl.Series) -> pl.Expr:
     """Return why a row is not valid, judged by its ``label``, or by its ``decision`` without scores."""
-    told = {"label": columns.label is not None, "decision": not columns.scores}
-    cases = []
-    for name in (name for name, holds in told.items() if holds):
-        cases.append((REASONS.index(f"{name} is null"), pl.col(name).is_null()))
-        if classes.dtype.is_float():
-            cases.append((REASONS.index(f"{name} is NaN"), pl.col(name).is_nan()))
-    if told["label"] and columns.scores:
+    cases = [] if columns.label is None else class_cases("label", pl.col("label"), classes.dtype)
+    if not columns.scores:
+        cases += class_cases("decision", pl.col("decision"), classes.dtype)
+    elif columns.label is not None:
         cases.append((NO_SCORE, ~pl.col("label").is_in(classes.implode())))
     return first_reason(cases, otherwise=pl.lit(0, pl.UInt8))
 
@@ -297,8 +292,8 @@ def _models_of(columns: Roles) -> list[str]:
     return list(columns.decisions or dict.fromkeys(model for model, _ in columns.scores))
 
 
-def read_classes(given: Iterable[Any], labels: pl.DataType | None, what: str) -> pl.Series:
-    """Return classes in the type of the labels; text may stand for any type.
+def read_classes(given: Iterable[Any], labels: pl.DataType, what: str) -> pl.Series:
+    """Return classes in the type of the labels, their own if that is Null; text may stand for any type.
 
     Raises
     ------
@@ -311,16 +306,15 @@ def read_classes(given: Iterable[Any], labels: pl.DataType | None, what: str) ->
     names, found = list(given), None
     with contextlib.suppress(pl.exceptions.PolarsError, TypeError, OverflowError):
         known = pl.Series("decision", names, strict=True)
-        wanted = known.dtype if labels is None else labels
-        if known.dtype == pl.String and isinstance(wanted, pl.Date | pl.Datetime):
+        wanted = known.dtype if labels == pl.Null else labels
+        text = known.dtype == pl.String
+        if text and isinstance(wanted, pl.Date | pl.Datetime):
             found = known.str.strptime(wanted)
-        elif known.dtype == pl.String and wanted == pl.Boolean:
+        elif text and wanted == pl.Boolean:
             found = known.replace_strict(["true", "false"], [True, False], return_dtype=wanted)
-        elif known.dtype in (pl.String, wanted) or (
-            known.dtype.is_numeric()
-            and (wanted.is_float() or (wanted.is_integer() and (known % 1 == 0).all()))
-        ):
-            found = known.cast(wanted, strict=True)
+        elif text or known.dtype == wanted or (known.dtype.is_numeric() and wanted.is_numeric()):
+            cast = known.cast(wanted)
+            found = cast if text or (cast.cast(known.dtype) == known).all() else None
     if found is None or found.dtype not in CLASS_TYPES:
         msg = f"{what} are of several types, or of another type than the labels"
         raise ParameterError(msg, found=f"{names!r}; {labels} labels")

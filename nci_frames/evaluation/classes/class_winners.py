@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import Option, listed
+from nci_frames.base.messages import Option
 from nci_frames.base.typing import Flags, Floats
 from nci_frames.counts.class_counts import Priors, one_mix, scenarios_of
 from nci_frames.evaluation.classes.class_log import ClassLog, collected
-from nci_frames.evaluation.classes.mixes import Mixes, read_mixes
+from nci_frames.evaluation.classes.mixes import Mixes, place_of_class, read_mixes
 from nci_frames.evaluation.metrics import better_sign
 from nci_frames.evaluation.metrics.classes import ClassMetric, class_metric, metric_of_all
 from nci_frames.evaluation.metrics.metric import rounding
@@ -102,35 +102,28 @@ def class_winners(
     [(0.0, 0.6, 'a', ['a']), (0.6, 1.0, 'b', ['b'])]
     """
     hint = f"take one of all classes, such as 'macro_f_beta', or say of which class: {Option('of')}"
-    known = class_metric(metric) if of is not None else metric_of_all(metric, hint)
+    known = class_metric(metric, of_all=None if of is not None else hint)
     better_sign(known)
+    of_each = known.of
     ends = {"start": one_mix("start", scenarios_of(start)), "end": one_mix("end", scenarios_of(end))}
     logs, asked = read_mixes(collected(class_counts, scenarios=False), ends, [known], beta=beta, cost=cost)
     if of is not None:
-        known = _of_class(of, known, logs.names.filter(pl.Series(asked.classes)), logs.names)
+        if not known.of_each:
+            msg, hint = f"the metric {known.name!r} is one of all classes", f"omit {Option('of')}"
+            raise ParameterError(msg, hint=hint)
+        classes = logs.names.filter(pl.Series(asked.classes)).to_list()
+        place = np.flatnonzero(asked.classes)[place_of_class(f"{Option('of')}", of, classes)]
+        known = replace(known, of=lambda mix: of_each(mix)[..., place], of_each=False)
     return logs.table(CLASS_WINNERS, lambda models: _ranges(known, models, asked), "start")
-
-
-def _of_class(of: Any, metric: ClassMetric, classes: pl.Series, names: pl.Series) -> ClassMetric:
-    """Return a metric of each class as a metric of the class *of*."""
-    if not metric.of_each:
-        raise ParameterError(f"the metric {metric.name!r} is one of all classes", hint=f"omit {Option('of')}")
-    if of not in classes.to_list():
-        found = f"{of!r}; the classes are {listed(map(repr, classes), 20)}"
-        raise ParameterError(f"{Option('of')} must be one of the classes", found=found)
-    place = names.to_list().index(of)
-    return replace(metric, of=lambda mix: metric.of(mix)[..., place], of_each=False)
 
 
 def _common(asked: Mixes, models: list[ClassLog]) -> Mixes:
     """Return the mixes, which must be the same for all models."""
-    every = [asked.of(log) for log in models]
-    for log, mixes in zip(models, every, strict=True):
-        if not np.allclose(mixes.priors, every[0].priors, rtol=0, atol=1e-12):
-            msg, hint = "the models have different observed mixes", "give the shares as {class: share}"
-            found = f"models {models[0].group['model']!r} and {log.group['model']!r}"
-            raise ParameterError(msg, found=found, hint=hint)
-    return every[0]
+    first, *others = (asked.of(log) for log in models)
+    if not all(np.allclose(mixes.priors, first.priors, rtol=0, atol=1e-12) for mixes in others):
+        msg, hint = "the models have different observed mixes", "give the shares as {class: share}"
+        raise ParameterError(msg, hint=hint)
+    return first
 
 
 def _upward(metric: ClassMetric, models: list[ClassLog], mixes: Mixes) -> Floats:

@@ -9,8 +9,8 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
-from nci_frames.counts.class_counts import class_values, collect_class_counts
-from nci_frames.evaluation.classes.class_log import LEAST_ROWS, arrays_of, collected, rates_of
+from nci_frames.counts.class_counts import collect_class_counts
+from nci_frames.evaluation.classes.class_log import LEAST_ROWS, arrays_of, class_logs, collected, rates_of
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, ESTIMATED_PRIORS, checked
 
 #: Largest number of EM steps, and the change of a share at which they stop.
@@ -55,7 +55,8 @@ def estimate_class_priors(
     Raises
     ------
     ParameterError
-        If *level* is not in (0, 1), or rows are sums of weights.
+        If *level* is not in (0, 1), rows are sums of weights, or a decision of the traffic is of another type
+        than the classes.
     SchemaError
         If a frame is of another kind, or the two have no model in common.
 
@@ -99,32 +100,25 @@ def estimate_class_priors(
         if not frame.schema["rows"].is_integer() or "weight" in frame.columns or "scenario" in frame.columns:
             msg = "the mix of traffic is estimated from whole rows, decided in one way"
             raise ParameterError(msg, found="weights or scenarios", hint="count without weights and priors")
-    of_class, of_decision = labelled.schema["decision"], field.schema["decision"]
-    if of_class != of_decision and not (of_class.is_integer() and of_decision.is_integer()):
-        wanted = f"{of_class}, as the classes"
-        raise SchemaError.wrong_type("decision", "the traffic", str(of_decision), wanted)
     known = field.join(labelled, on="model", how="semi", nulls_equal=True)
     if known.is_empty():
         names = [listed(map(repr, frame["model"].unique().sort())) for frame in (labelled, field)]
         raise SchemaError("the reference and the traffic have no model in common", found="; ".join(names))
-    # A decision that is no class may be beyond the whole numbers of the classes.
-    common = pl.Int128() if of_class.is_integer() else of_class
-    labelled, field = (frame.cast({"decision": common}) for frame in (labelled, known.sort("model")))
-    keys = [key for key in CLASS_COUNTS.keys(field.columns) if key != BUCKET]
-    shared = ["model", *(key for key in keys if key in labelled.columns)]
-    classes = labelled.filter(pl.col("rows") > 0)["label"].unique().sort().to_frame()
-    decisions = class_values(labelled["decision"], field["decision"]).alias("decision").to_frame()
-    labelled = labelled.join(classes, on="label", how="semi")
-    reference_rows = dict(arrays_of(labelled, shared, [classes, decisions]))
-    schema = ESTIMATED_PRIORS.dtypes() | {"class": of_class} | {key: field.schema[key] for key in keys}
-    tables = []
-    for values, part in field.group_by(keys, maintain_order=True) if keys else [((), field)]:
+    keys = [key for key in CLASS_COUNTS.keys(known.columns) if key != BUCKET]
+    pooled = labelled.drop(key for key in CLASS_COUNTS.keys(labelled.columns) if key not in keys)
+    logs = class_logs(pooled, known["decision"].unique().to_list())
+    each = (log for models in logs.groups for log in models)
+    reference_rows = {tuple(log.group.values()): log.total[logs.seen] for log in each}
+    classes, decisions = logs.names.filter(pl.Series(logs.seen)), logs.names.alias("decision").to_frame()
+    schema = ESTIMATED_PRIORS.dtypes() | {"class": classes.dtype} | {key: known.schema[key] for key in keys}
+    tables, known = [], known.sort("model").cast({"decision": classes.dtype})
+    for values, part in known.group_by(keys, maintain_order=True) if keys else [((), known)]:
         group = dict(zip(keys, values, strict=True))
-        place = tuple(group[key] for key in shared[1:])
-        decided = {(model, *place): rows for (model, *_), rows in arrays_of(part, ["model"], [decisions])}
-        both = [(reference_rows[each], decided[each]) for each in decided if each in reference_rows]
+        place = tuple(group[key] for key in logs.keys)
+        decided = {(model, *place): rows for (model,), rows in arrays_of(part, ["model"], [decisions])}
+        both = [(reference_rows[one], decided[one]) for one in decided if one in reference_rows]
         found = dict.fromkeys(ESTIMATED_PRIORS.dtypes()) | _estimate(both, level)
-        told = found | {"class": classes["label"], **group, "supported": found["reason"] is None}
+        told = found | {"class": classes, **group, "supported": found["reason"] is None}
         tables.append(pl.DataFrame(told, schema_overrides=schema))
     return ESTIMATED_PRIORS.finish(pl.concat(tables).sort([*keys, "class"]))
 

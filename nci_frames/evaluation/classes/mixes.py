@@ -115,11 +115,10 @@ def read_mixes(
 
 def _errors(priors: Any, names: list[Any]) -> Floats | None:
     """Return the distances of estimated shares to their bounds; 0 for a share without bounds."""
-    if not isinstance(priors, pl.DataFrame | pl.LazyFrame):
+    bounds, is_frame = {"lower", "upper"}, isinstance(priors, pl.DataFrame | pl.LazyFrame)
+    if not (is_frame and bounds <= {*priors.collect_schema()}):
         return None
     frame = collect(priors, CLASS_PRIORS)
-    if not {"lower", "upper"} <= {*frame.columns}:
-        return None
     need_in_bounds(frame, "prior", "an estimated share", ["class"])
     sides = (pl.col("prior") - pl.col("lower"), pl.col("upper") - pl.col("prior"))
     far = [by_scenario(frame.with_columns(prior=side.fill_null(0.0))).values() for side in sides]
@@ -144,12 +143,16 @@ def _cost_table(cost: Mapping[Any, Any] | None, names: list[Any], *, needed: boo
             raise ParameterError("cost must be {(label, decision): cost}", found=repr(pair))
         if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
             raise ParameterError("costs must be finite numbers", found=f"{value!r} of {pair!r}")
-        unknown = [name for name in pair if name not in names]
-        if unknown:
-            msg, known = "a cost names an unknown class or decision", listed(map(repr, names), 20)
-            raise ParameterError(msg, found=repr(unknown[0]), hint=f"known are {known}")
-        table[names.index(pair[0]), names.index(pair[1])] = value
+        table[tuple(place_of_class("a cost", name, names) for name in pair)] = value
     return table
+
+
+def place_of_class(what: str, name: Any, names: list[Any]) -> int:
+    """Return the place of a class or decision; raise ParameterError if *what* names an unknown one."""
+    if name in names:
+        return names.index(name)
+    msg, known = f"{what} names an unknown class or decision", listed(map(repr, names), 20)
+    raise ParameterError(msg, found=repr(name), hint=f"known are {known}")
 
 
 @checked
@@ -195,10 +198,10 @@ def vary_class_share(
     every = share_values("shares", shares)
     logs = class_logs(collected(class_counts))
     names, rows = logs.names.filter(pl.Series(logs.seen)), logs.rows[logs.seen]
-    if len(names) < 2 or of not in names.to_list():
-        msg = f"{Option('of')} must be one of several classes with rows"
-        raise ParameterError(msg, found=f"{of!r}; the classes are {listed(map(repr, names), 20)}")
-    mixes = [at_shares(rows, share)[names.to_list().index(of)] for share in every]
+    if len(names) < 2:
+        raise ParameterError("no other class has rows", found=f"the classes {names.to_list()}")
+    place = place_of_class(f"{Option('of')}", of, names.to_list())
+    mixes = [at_shares(rows, share)[place] for share in every]
     scenarios = [f"{share:.12g}" for share in every]
     table = pl.DataFrame({"scenario": scenarios, "class": [names] * len(every), "prior": mixes})
     return CLASS_PRIORS.finish(table.explode("class", "prior"))

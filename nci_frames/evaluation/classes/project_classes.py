@@ -12,7 +12,7 @@ from nci_frames.evaluation.classes.class_log import ClassLog, some_of, why_not
 from nci_frames.evaluation.classes.intervals import bounds_at, resampled
 from nci_frames.evaluation.classes.mixes import Mixes, read_mixes
 from nci_frames.evaluation.metrics import by_label
-from nci_frames.evaluation.metrics.classes import ClassMetric, class_metric
+from nci_frames.evaluation.metrics.classes import RECALL, ClassMetric, class_metric
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.schemas import CLASS_PROJECTION, checked
 
@@ -143,14 +143,13 @@ def _rows(
     shown = mixes.classes | (log.total.any(axis=0) if metric.name == "pos_fraction" else False)
     averaged = mixes.value(metric.averages or metric, log.rates)
     for place, (scenario, priors) in enumerate(zip(mixes.names, mixes.priors, strict=True)):
-        matters, skips = priors != 0, None
-        if metric.averages is not None:
-            meant = matters if metric.name == "weighted_f_beta" else mixes.classes
-            skipped = np.isnan(averaged[place]) & meant
-            if skipped.any():
-                skips = f"mean without {some_of(names, skipped)}, whose value is undefined"
-            # The mean of recall includes classes that the mix lacks.
-            matters |= mixes.classes & ~skipped & (metric.averages.name == "recall")
+        matters, meant = priors != 0, mixes.classes & (metric.averages is not None)
+        if metric.name == "weighted_f_beta":
+            meant &= matters
+        skipped = np.isnan(averaged[place]) & meant
+        skips = f"mean without {some_of(names, skipped)}, whose value is undefined" if skipped.any() else None
+        if metric.averages is RECALL:  # its mean includes classes that the mix lacks
+            matters |= meant & ~skipped
         for number in np.flatnonzero(shown) if metric.of_each else [0]:
             # The recall of a class depends on its own rows only.
             own, name = np.arange(len(names)) == number, names[number] if metric.of_each else None
@@ -176,6 +175,8 @@ def matrix_at(
 ) -> tuple[pl.DataFrame, list[str], list[str]]:
     """Return rows, share of the class and share of the mix by model, class and decision; names; and doubts.
 
+    Rows are not weighted, unless they are sums of weights.
+
     Raises
     ------
     ParameterError
@@ -188,12 +189,12 @@ def matrix_at(
     texts, numbers = dict.fromkeys(("model", "label", "decision"), pl.String), ("rows", "rate", "share")
     tables, doubts = [pl.DataFrame(schema=texts | dict.fromkeys(numbers, pl.Float64))], []
     for log in (log for models in logs.groups for log in models):
-        (shares,), rates = asked.of(log).priors, log.rates
+        (shares,), rates, rows = asked.of(log).priors, log.rates, log.rows.sum(axis=0)
         doubts.append(why_not(log, logs.names.to_list(), shares != 0))
         one, other = np.nonzero(np.outer(asked.classes, asked.classes | (log.total.sum(axis=0) > 0)))
         tables.append(pl.DataFrame({
             "model": pl.Series([log.group["model"]] * len(one), dtype=pl.String),
-            "label": names.gather(one), "decision": names.gather(other), "rows": log.total[one, other],
+            "label": names.gather(one), "decision": names.gather(other), "rows": rows[one, other],
             "rate": rates[one, other], "share": shares[one] * rates[one, other],
         }))  # fmt: skip
     table = pl.concat(tables).with_columns(pl.col("rate", "share").fill_nan(None))

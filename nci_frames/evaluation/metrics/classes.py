@@ -30,7 +30,7 @@ class Mix:
     priors: Floats
     #: Share of each class that is decided correctly.
     recall: Numbers
-    #: Share of each decision in the mix.
+    #: Share of each decision in the mix; NaN if a class of the mix has no row.
     decided: Numbers
     #: Recall of each class less the share of its decision.
     ahead: Numbers
@@ -44,11 +44,6 @@ class Mix:
     def right(self) -> Numbers:
         """Share of the mix in each class that is decided correctly."""
         return np.where(self.priors != 0, self.priors * self.recall, 0.0)
-
-    @property
-    def known(self) -> Numbers:
-        """0, or NaN where a class of the mix has no row."""
-        return np.where(np.isnan(self.recall) & (self.priors != 0), np.nan, 0.0).sum(axis=-1)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -91,7 +86,7 @@ def _f_beta(mix: Mix) -> Numbers:
 
 _of_each = partial(ClassMetric, of_each=True)
 _PRECISION, _F_BETA = _of_each("precision", of=_precision), _of_each("f_beta", of=_f_beta)
-_RECALL = _of_each("recall", of=lambda mix: mix.recall)
+RECALL = _of_each("recall", of=lambda mix: mix.recall)
 _POS_FRACTION = _of_each("pos_fraction", of=lambda mix: mix.decided, direction="target")
 
 
@@ -101,7 +96,8 @@ def _mean(name: str, averaged: ClassMetric, weights: str = "classes") -> ClassMe
     def mean(mix: Mix) -> Numbers:
         values = averaged.of(mix)
         weight = np.where(np.isnan(values), 0, getattr(mix, weights))
-        return np.where(weight != 0, weight * values, 0).sum(axis=-1) / weight.sum(axis=-1) + mix.known
+        known = 0 * mix.decided[..., 0]
+        return np.where(weight != 0, weight * values, 0).sum(axis=-1) / weight.sum(axis=-1) + known
 
     return ClassMetric(name, of=mean, averages=averaged)
 
@@ -137,47 +133,39 @@ def _mcc(mix: Mix) -> Numbers:
 _SIGNED: dict[str, Any] = {"lower": -1.0, "scale": 1.0}
 _EVERY = (
     ClassMetric("accuracy", of=lambda mix: mix.right.sum(axis=-1)),
-    _mean("balanced_accuracy", _RECALL),
+    _mean("balanced_accuracy", RECALL),
     _mean("macro_precision", _PRECISION),
-    _mean("macro_recall", _RECALL),
+    _mean("macro_recall", RECALL),
     _mean("macro_f_beta", _F_BETA),
     _mean("weighted_f_beta", _F_BETA, "priors"),
     ClassMetric("kappa", of=_kappa, **_SIGNED),
     ClassMetric("mcc", of=_mcc, title="MCC", **_SIGNED),
     ClassMetric("expected_cost", of=lambda mix: mix.cost, direction="minimize", upper=float("inf")),
-    _PRECISION, _RECALL, _F_BETA, _POS_FRACTION,
+    _PRECISION, RECALL, _F_BETA, _POS_FRACTION,
 )  # fmt: skip
 #: By name; metrics of each class come last.
 CLASS_METRICS = {metric.name: metric for metric in _EVERY}
 
 
-def class_metric(name: str) -> ClassMetric:
-    """Return the metric with a name or alias.
-
-    Raises
-    ------
-    UnknownMetricError
-        If there is none.
-    """
-    found = resolve(name)
-    known = CLASS_METRICS.get(name) or (CLASS_METRICS.get(found[0].name) if found else None)
-    if known is None:
-        hint = f"known are {', '.join(CLASS_METRICS)}"
-        raise unknown_metric(name, CLASS_METRICS, hint, "metrics of decisions among classes")
-    return known
-
-
-def metric_of_all(name: str, hint: str = "take one of all classes, such as 'macro_f_beta'") -> ClassMetric:
-    """Return the metric of all classes with a name or alias.
+def class_metric(name: str, *, of_all: str | None = None) -> ClassMetric:
+    """Return the metric with a name or alias; *of_all* is the hint if it must be one of all classes.
 
     Raises
     ------
     ParameterError
-        If it is a metric of each class.
+        If it is one of each class, but must not be.
     UnknownMetricError
         If there is none.
     """
-    known = class_metric(name)
-    if known.of_each:
-        raise ParameterError(f"the metric {known.name!r} is one of each class", hint=hint)
+    found = resolve(name)
+    known = CLASS_METRICS.get(found[0].name if found else name)
+    if known is None:
+        names = [metric.name for metric in _EVERY if of_all is None or not metric.of_each]
+        hint = f"known are {', '.join(names)}"
+        raise unknown_metric(name, names, hint, "metrics of decisions among classes")
+    if of_all is not None and known.of_each:
+        raise ParameterError(f"the metric {known.name!r} is one of each class", hint=of_all)
     return known
+
+
+metric_of_all = partial(class_metric, of_all="take one of all classes, such as 'macro_f_beta'")

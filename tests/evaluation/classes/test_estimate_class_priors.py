@@ -48,13 +48,16 @@ def test_the_mix_solves_the_equations_where_it_is_within_the_simplex():
     assert projected["value"].item() == pytest.approx(float(found["prior"].to_numpy() @ np.diag(rates)))
 
 
-def test_a_decision_of_the_traffic_may_be_beyond_the_numbers_of_the_classes():
+def test_whole_numbers_of_the_traffic_may_have_another_type_if_the_classes_can_hold_them():
     reference, traffic = drawn(np.random.default_rng(0))
     few = labelled(reference).cast({"label": pl.Int8, "decision": pl.Int8})
-    new = pl.concat([unlabelled(traffic), pl.DataFrame({"model": "m", "decision": [300], "rows": [2]})])
-    found = nf.estimate_class_priors(few, new)
+    found = nf.estimate_class_priors(few, unlabelled(traffic))
     assert found.schema["class"] == pl.Int8
-    assert found.drop("class").equals(nf.estimate_class_priors(labelled(reference), new).drop("class"))
+    whole = nf.estimate_class_priors(labelled(reference), unlabelled(traffic))
+    assert found.drop("class").equals(whole.drop("class"))
+    new = pl.concat([unlabelled(traffic), pl.DataFrame({"model": "m", "decision": [300], "rows": [2]})])
+    with pytest.raises(nf.ParameterError, match="a class has another type than the labels"):
+        nf.estimate_class_priors(few, new)
 
 
 def test_the_mix_is_the_likeliest_where_it_ends_at_a_border():
