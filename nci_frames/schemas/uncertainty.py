@@ -148,7 +148,7 @@ CROSSOVER_INTERVALS = FrameSchema(
     share("prevalence", "prevalence of the crossover, or as given, in (0, 1)"),
     number("beta", "beta of the crossover, or as given, in (0, inf)", "the metric is pr_auc", minimum=0),
     *bounds(number, "lower percentile of the crossover", "see reason", minimum=0),
-    share("probability", "share of resampled logs with the crossover", "a class has few rows or buckets"),
+    share("probability", "share of resampled logs with the crossover", "see reason"),
     whole("repeats", "number of resampled logs with the crossover"),
     text("reason", "why there are no bounds", "bounds exist"),
 )

@@ -74,7 +74,7 @@ def crossover_intervals(
 
     Keys are those of *counts*, without *units*. Bounds are percentiles of the crossover, in the unit of
     *over*, over the resampled logs that have it. ``probability`` is null if a class has fewer than 5 rows, or
-    buckets of equal size, which show too little variation.
+    buckets of equal size, which show too little variation; or where resampled logs are not compared.
 
     Raises
     ------
@@ -159,7 +159,9 @@ _LINES = {"prevalence": np.exp(np.linspace(16, -16, 161)), "beta": np.exp(np.lin
 #: Least rows or buckets of equal size; with fewer, resampled logs vary too little. In simulated logs bounds
 #: covered the crossover in 87 % with 3 units of positives, 63 % with 2, and never with 2 or 3 positive rows.
 _LEAST = 5
+_BETAS = 1e-100, 1e100
 _FEW = f"fewer than {_LEAST} rows of a class, or buckets of equal size that have it"
+_BEYOND = "resampled logs are compared at prevalences from 1e-7 to 1 - 1e-7, or betas from 1e-3 to 1e3"
 _RARE = "fewer than 2 resampled logs have it"
 
 
@@ -173,10 +175,9 @@ class Borders:
     #: ``Replicates.sizes`` by model.
     sizes: dict[object, tuple[float, float]] = field(default_factory=dict)
 
-    def overtakings(self, below: object, above: object, at: float) -> Floats:
-        """Return where *above* overtakes *below* in the logs where it does, each time nearest to *at*."""
+    def overtakings(self, below: object, above: object, place: float) -> Floats:
+        """Return where *above* overtakes *below* in the logs where it does, each time nearest to *place*."""
         lines = _LINES[self.over]
-        place = 1 / at - 1 if self.over == "prevalence" else at**-2
         lead = self.values[below] - self.values[above]
         before, after = lead[:, :-1], lead[:, 1:]
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -196,14 +197,18 @@ def _axis_value(over: Over, places: Floats) -> Floats:
 def border_of(borders: Borders, crossing: Mapping[str, Any], logs: Resampling) -> dict[str, Any]:
     """Return the columns of ``crossover_intervals`` for a crossover of the log."""
     below, above = crossing["model_a"], crossing["model_b"]
-    drawn = borders.overtakings(below, above, crossing[borders.over])
+    at, lines = np.float64(crossing[borders.over]), _LINES[borders.over]
+    with np.errstate(divide="ignore", over="ignore"):
+        place = 1 / at - 1 if borders.over == "prevalence" else at**-2
     few = min(*borders.sizes[below], *borders.sizes[above]) < _LEAST
-    why = _FEW if few else _RARE if len(drawn) < 2 else None
+    beyond = not lines[-1] <= place <= lines[0]
+    drawn = np.empty(0) if beyond else borders.overtakings(below, above, place)
+    why = _FEW if few else _BEYOND if beyond else _RARE if len(drawn) < 2 else None
     lower, upper = (None, None) if why else np.quantile(drawn, logs.tails).tolist()
     return {
         "lower": lower,
         "upper": upper,
-        "probability": None if few else len(drawn) / logs.repeats,
+        "probability": None if few or beyond else len(drawn) / logs.repeats,
         "repeats": len(drawn),
         "reason": why,
     }
@@ -231,7 +236,9 @@ def own_curves_of(
 
     The best threshold of a resampled log is chosen among the thresholds of *frame*.
     """
-    lambdas = _LINES[over] * (1 / fixed**2 if over == "prevalence" else 1 / fixed - 1)
+    # Beyond these, F-beta is precision or recall to rounding.
+    scale = float(np.clip(fixed, *_BETAS)) ** -2 if over == "prevalence" else 1 / fixed - 1
+    lambdas = _LINES[over] * scale
 
     def curve(replicates: Replicates) -> Floats:
         metric = replicates.cases["metric"].to_numpy()

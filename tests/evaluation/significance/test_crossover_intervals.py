@@ -127,3 +127,20 @@ def test_few_rows_of_a_class_show_too_little_either(rows):
     else:
         assert row["lower"] < row["prevalence"] < row["upper"]
         assert row["reason"] is None
+
+
+@pytest.mark.parametrize("beta", [5e-324, 1e-300, 1e-150, 1e150, 1.7e308])
+def test_every_beta_above_0_has_intervals(beta):
+    counts = points([60, 80], [10, 50])
+    found = nf.crossover_intervals(counts, beta=beta, repeats=20)
+    crossings = nf.find_crossovers(nf.compute_rates(counts), metric="f_beta", over="prevalence", beta=beta)
+    assert found.select("model_a", "model_b", "prevalence").equals(
+        crossings.select("model_a", "model_b", "prevalence")
+    )
+
+
+def test_a_crossover_beyond_the_compared_prevalences_has_no_probability():
+    found = nf.crossover_intervals(points([60, 80], [10, 50]), beta=1e8, repeats=20).row(0, named=True)
+    assert found["prevalence"] < 1e-16
+    assert (found["probability"], found["lower"], found["repeats"]) == (None, None, 0)
+    assert found["reason"].startswith("resampled logs are compared at prevalences from 1e-7")
