@@ -1,10 +1,8 @@
 """Settings of the tests. What they import is imported by the process that hands out the tests, too."""
 
-import fcntl
 import os
 import shutil
 import tempfile
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -46,18 +44,6 @@ def public_path(tmp_path):
         if Path(tempfile.gettempdir()) in folder.parents:
             folder.chmod(0o755)
     return tmp_path
-
-
-@pytest.fixture(scope="session")
-def real_logs(tmp_path_factory):
-    """The logs of the demonstration, trained once for all workers."""
-    root = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        root = root.parent
-    with (root / "real-logs.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        folder = root / "real-logs"
-        return folder if folder.exists() else import_module("nci_frames.demo").write_demo_logs(folder)
 
 
 @pytest.fixture(scope="module")

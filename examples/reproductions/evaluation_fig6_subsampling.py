@@ -11,7 +11,6 @@ range is twice as wide on average, and five times at its widest.
 """
 
 import tempfile
-from pathlib import Path
 
 import altair as alt
 import polars as pl
@@ -23,10 +22,10 @@ from nci_frames.demo import write_demo_logs
 MODELS = ["linear_discriminant", "logistic_regression"]
 
 
-def demo_counts(logs: Path | None) -> pl.DataFrame:
-    """Count the logs of the demonstration, which are written if there are none."""
+def demo_counts() -> pl.DataFrame:
+    """Write logs of the demonstration and count them."""
     with tempfile.TemporaryDirectory() as folder:
-        path = logs or write_demo_logs(folder, datasets=["digits"])
+        path = write_demo_logs(folder, datasets=["digits"])
         log = nf.scan_predictions(path / "dataset=digits").filter(pl.col("model").is_in(MODELS))
         return nf.count_confusion(log, thresholds=nf.logit_thresholds(200))
 
@@ -44,9 +43,9 @@ def drawn(study: pl.DataFrame) -> alt.FacetChart:
     return alt.layer(*shades, mean, adjusted, data=rows).properties(width=250, height=170).facet("model:N")
 
 
-def reproduce(logs: Path | None = None) -> Reproduction:
+def reproduce() -> Reproduction:
     """Sub-sample real logs to two balances."""
-    counts = demo_counts(logs)
+    counts = demo_counts()
     first = counts.row(0, named=True)
     positives, negatives = first["tp"] + first["fn"], first["fp"] + first["tn"]
     numbers = [

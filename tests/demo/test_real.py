@@ -28,6 +28,11 @@ def files_in(folder: Path) -> set[str]:
 
 
 @pytest.fixture(scope="module")
+def real_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_demo_logs(tmp_path_factory.mktemp("real"))
+
+
+@pytest.fixture(scope="module")
 def real(real_logs: Path) -> pl.DataFrame:
     return read(real_logs)
 

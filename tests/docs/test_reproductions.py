@@ -10,6 +10,7 @@ import pytest
 from docs.reproductions import EXAMPLES, PAGE, PICTURES, page, reproduce, row, section, written
 from examples.reproductions import evaluation_fig6_subsampling
 from examples.reproductions.record import Number, Reproduction, table
+from nci_frames.demo import real
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples" / "reproductions"
@@ -30,7 +31,7 @@ EXACT = (
 )
 #: They train models: small versions are tested.
 TRAINED = ("f_beta_plot_fig3_fig4_folds", "cost_table2", "cost_fig3_fig4_curves")
-#: They train models quickly, or take logs that other tests train.
+#: They train models quickly, or many that they do not draw.
 WHOLE = ("f_beta_plot_fig2_split", "evaluation_fig6_subsampling")
 
 #: What does not agree, and must not: errors of the sources.
@@ -78,8 +79,11 @@ def test_a_small_version_with_trained_models(name):
 
 
 @pytest.mark.thorough
-def test_sub_sampling_real_logs(real_logs):
-    made = evaluation_fig6_subsampling.reproduce(real_logs)
+def test_sub_sampling_real_logs(monkeypatch):
+    classifiers = real._classifiers
+    drawn = evaluation_fig6_subsampling.MODELS
+    monkeypatch.setattr(real, "_classifiers", lambda seed: {name: classifiers(seed)[name] for name in drawn})
+    made = evaluation_fig6_subsampling.reproduce()
     check("evaluation_fig6_subsampling", made)
     # Few positives: the range is several times that of few negatives.
     at_01, at_50 = (made.number(f"range of precision at {eta}, largest") for eta in (0.01, 0.5))

@@ -1,5 +1,7 @@
 """Plans of labels: that they fit the rows, and how much better than a uniform sample they are."""
 
+from functools import cache
+
 import numpy as np
 import polars as pl
 import pytest
@@ -13,6 +15,7 @@ from tests.logs import once, unit_log
 ROWS = 40_000
 
 
+@cache
 def scored_log(apart=3.2, rows=ROWS, share=0.005, seed=0):
     """Rows whose scores are normal, and the labels that nobody knows."""
     rng = np.random.default_rng(seed)
@@ -21,6 +24,7 @@ def scored_log(apart=3.2, rows=ROWS, share=0.005, seed=0):
     return pl.DataFrame({"model": "a", "score": score, "truth": truth})
 
 
+@cache
 def pilot_counts(apart=3.2, positives=200, negatives=4000, seed=5):
     log = unit_log({"a": apart}, (positives, negatives), seed=seed)
     return nf.count_confusion(log.drop("unit"), thresholds="exact")
