@@ -14,6 +14,8 @@ import polars as pl
 from rich.console import Console
 
 from nci_frames.questions.comparison import Comparison, compare_models
+from nci_frames.questions.report import report_questions
+from nci_frames.questions.report_question import ReportQuestion
 from tests.logs import counts_at
 
 MODELS = {"boosted trees": (0.82, 0.012), "forest": (0.64, 0.004), "logistic": (0.90, 0.060)}
@@ -38,6 +40,11 @@ def comparison(models: Models = MODELS, **options: Any) -> Comparison:
     """Return what ``make_comparison`` makes, once for equal arguments, as many tests read the same."""
     fixed = {name: value if isinstance(value, str | int) else tuple(value) for name, value in options.items()}
     return _made(tuple(models.items()), **fixed)
+
+
+def questions(*names: str) -> list[ReportQuestion]:
+    """Return questions of the report: a report of few is made quickly."""
+    return [question for question in report_questions() if question.name in names]
 
 
 def printed(show: Callable[..., None], shown: Any, *, width: int = 200, **options: Any) -> str:

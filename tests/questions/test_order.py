@@ -8,11 +8,11 @@ import pytest
 import nci_frames as nf
 from nci_frames.questions.answer_lines import order_line
 from nci_frames.questions.order import Lead, Order, leads_in_words, order_lines, read_leads, read_order
-from nci_frames.questions.report import report_questions
 from nci_frames.questions.where_it_changes import orders
 from nci_frames.reporting.html import render_report
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import render_text
+from tests.comparisons import questions
 
 GRID = [0.001, 0.01, 0.05, 0.1, 0.2, 0.4]
 
@@ -113,7 +113,7 @@ def test_an_answer_and_the_order_name_ties_and_borders_alike(tied, question, mea
     told = answer.removeprefix("in this log ").partition("prevalence: ")[2] or answer.removeprefix("in ")
     told = told.partition(";")[0]
     expected = 1 if measure is None else 2
-    telling = {"questions": [one for one in report_questions() if one.name in ("answer", "order")]}
+    telling = {"questions": questions("answer", "order")}
     texts = (
         render_text(asked, **telling),
         render_markdown(asked, **telling).replace("\\", ""),

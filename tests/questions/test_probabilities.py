@@ -8,11 +8,11 @@ import pytest
 import nci_frames as nf
 from nci_frames.counts.score_scale import are_probabilities
 from nci_frames.questions.report import answered, report_charts
-from tests.comparisons import altered
+from tests.comparisons import altered, questions
 from tests.evaluation.probabilities import logs
 
 NAMES = ("probabilities", "calibration", "decision_curve")
-ASKED = [question for question in nf.report_questions() if question.name in NAMES]
+ASKED = questions(*NAMES)
 
 
 def compared(counts, eta=0.01, **options):

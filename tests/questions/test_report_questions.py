@@ -15,7 +15,7 @@ from nci_frames.questions.report import report_charts
 from nci_frames.questions.report_question import SECTIONS, shown_models
 from nci_frames.tables.numbers import format_threshold
 from tests.chart_specs import rows_of
-from tests.comparisons import MODELS, comparison
+from tests.comparisons import MODELS, comparison, questions
 from tests.logs import counts_at, unit_log
 
 
@@ -118,7 +118,7 @@ def cheapest(
     compared = nf.compare_models(
         counts, prevalence=prevalence, question=nf.Question(prevalence=at, **question), repeats=20
     )
-    (asked,) = (one for one in nf.report_questions() if one.name == "cheapest")
+    (asked,) = questions("cheapest")
     table = asked.table(compared)
     return table, [] if table is None else asked.sentences(table, compared) or []
 
@@ -142,7 +142,7 @@ def test_of_several_models_the_command_names_the_one_whose_scores_it_plans_by() 
     question = nf.Question(prevalence=1e-5, metric="recall", threshold=0.5)
     compared = nf.compare_models(better, prevalence=[1e-5, 0.5], question=question, repeats=20)
     compared = compared.asking(metric="precision")
-    (asked,) = (one for one in nf.report_questions() if one.name == "cheapest")
+    (asked,) = questions("cheapest")
     table = asked.table(compared)
     assert table is not None
     (said,) = asked.sentences(table, compared) or []
@@ -192,8 +192,7 @@ def test_nothing_is_said_of_areas_of_costs_and_of_what_the_log_can_tell(question
 @pytest.mark.parametrize(("changes", "order"), [({}, "descending"), ({"cost": (200, 5)}, "ascending")])
 def test_the_best_model_stands_first_in_the_chart_of_values(changes, order):
     tables = comparison(prevalence=(0.01, 0.1), beta=(1.0,)).asking(prevalence=0.01, **changes)
-    asked = [one for one in nf.report_questions() if one.name == "intervals"]
-    y = report_charts(tables, asked)["intervals"].to_dict()["layer"][-1]["encoding"]["y"]
+    y = report_charts(tables, questions("intervals"))["intervals"].to_dict()["layer"][-1]["encoding"]["y"]
     assert (y["sort"]["field"], y["sort"]["order"]) == ("value", order)
 
 
@@ -219,11 +218,9 @@ def of_zebras(section: str) -> list[nf.ReportQuestion]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("suffix", ["html", "md", "json", "txt"])
 def test_every_form_has_the_answer_to_a_question_of_ones_own(suffix, tmp_path):
-    questions = [one for section in SECTIONS for one in of_zebras(section)]
+    own = [one for section in SECTIONS for one in of_zebras(section)]
     compared = comparison(segments=["DE", None], prevalence=(0.01, 0.1), beta=(1.0,))
-    path = nf.write_report(
-        compared, tmp_path / f"report.{suffix}", questions=(*nf.report_questions(), *questions)
-    )
+    path = nf.write_report(compared, tmp_path / f"report.{suffix}", questions=(*nf.report_questions(), *own))
     text = path.read_text(encoding="utf-8")
     for section in SECTIONS:
         expected = (f"How many {section} zebras?", f"Told of {section}")
@@ -234,14 +231,13 @@ def test_every_form_has_the_answer_to_a_question_of_ones_own(suffix, tmp_path):
 @pytest.mark.parametrize("suffix", ["html", "md", "json", "txt"])
 def test_no_form_has_the_answer_without_its_question(suffix, tmp_path):
     compared = comparison(prevalence=(0.01, 0.1), beta=(1.0,))
-    asked = [one for one in nf.report_questions() if one.name in ("answer", "order")]
-    for questions, has in ((asked, True), (asked[1:], False)):
-        path = nf.write_report(compared, tmp_path / f"report.{suffix}", questions=questions)
+    for asked, has in ((questions("answer", "order"), True), (questions("order"), False)):
+        path = nf.write_report(compared, tmp_path / f"report.{suffix}", questions=asked)
         assert ("Choose forest" in path.read_text(encoding="utf-8").split("<script", maxsplit=1)[0]) == has
 
 
 def test_the_chart_of_precision_names_its_threshold() -> None:
     counts = nf.expected_counts(tpr=0.8, fpr=0.0005, positives=200, negatives=20_000)
     compared = nf.compare_models(counts, prevalence=0.1, threshold=0.5, repeats=20)
-    (asked,) = (one for one in nf.report_questions() if one.name == "uncertainty")
+    (asked,) = questions("uncertainty")
     assert asked.heading(compared) == "Where precision at threshold 0.5 is least certain"

@@ -11,7 +11,7 @@ from nci_frames.questions.segment_lines import judged_model, segment_lines, why_
 from nci_frames.questions.segments import LABEL, segment_labels, segment_numbers, worst_first
 from nci_frames.tables.numbers import format_value
 from tests.chart_specs import unpacked
-from tests.comparisons import MODELS, altered, comparison
+from tests.comparisons import MODELS, altered, comparison, questions
 from tests.logs import counts_at, random_log
 
 SEGMENTS = ["DE", "US", None, "missing", "constructor"]
@@ -69,7 +69,7 @@ def test_without_ranks_the_page_says_why_and_lists_the_segments(tables):
     expected = nf.project_rates(values, metrics="f_beta", prevalence=0.02, band=True)
     found = worst_first(bare).select("country", "value", "lower", "upper").sort("country")
     assert_frame_equal(found, expected.select("country", "value", "lower", "upper").sort("country"))
-    (areas,) = (each.table(bare) for each in nf.report_questions() if each.name == "segment-areas")
+    areas = questions("segment-areas")[0].table(bare)
     assert areas.select("country", "model").n_unique() == len(SEGMENTS) * len(MODELS)
 
 
@@ -77,7 +77,7 @@ def test_without_ranks_the_page_says_why_and_lists_the_segments(tables):
 def test_listed_areas_have_a_rank_only_where_the_log_can_tell_the_value(prevalence, told):
     question = nf.Question(prevalence=prevalence)
     shown = nf.compare_models(two_keys(), segments="country", prevalence=[prevalence], question=question)
-    (areas,) = (each.table(shown) for each in nf.report_questions() if each.name == "segment-areas")
+    areas = questions("segment-areas")[0].table(shown)
     assert areas["rank"].to_list() == ([1, 1, 1] if told else [None] * 3)
     assert areas["value"].null_count() == 0
     assert ("reason" in areas.columns) != told
@@ -94,7 +94,7 @@ def test_the_line_of_all_rows_is_at_the_threshold_of_the_segments(metric):
     at = nf.select_operating_points(whole, threshold=shown.segment_threshold)
     expected = nf.project_rates(at, metrics="f_beta", prevalence=0.1)["value"].item()
     assert expected != shown.answer["value"][0]
-    (drawn,) = (each for each in nf.report_questions() if each.name == "chosen")
+    (drawn,) = questions("chosen")
     spec = drawn.draw(drawn.table(shown), shown).to_dict()
     assert f"dashed: all rows ({format_value(expected)})" in spec["title"]["subtitle"]
 
@@ -144,7 +144,7 @@ def test_segments_that_cannot_be_judged_have_no_parts_of_a_difference():
     )
     question = nf.Question(prevalence=0.1, threshold=0.5)
     shown = nf.compare_models(counts, prevalence=0.1, segments="country", question=question, repeats=20)
-    (drawn,) = (each for each in nf.report_questions() if each.name == "differences")
+    (drawn,) = questions("differences")
     told = drawn.table(shown).select("country", pl.col("due_to_rates").is_null(), "reason").rows()
     assert told == [("de", False, None), ("fr", True, "fewer than 20 positives")]
     few = nf.compare_models(

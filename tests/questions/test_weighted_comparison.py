@@ -9,6 +9,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.questions.how_sure import read_independence
+from tests.comparisons import questions
 from tests.logs import SUMS, unit_log
 from tests.stratified import stratified_log
 
@@ -91,7 +92,7 @@ def test_a_down_sampled_log_has_the_prevalence_of_the_traffic_and_says_what_its_
     assert "weight" not in read_independence(compared((100.0, 100.0)))
     told = read_independence(compared((1.0, 100.0), units=True))
     assert told.endswith("Their rows count for what they weigh.")
-    (counts,) = (each for each in nf.report_questions() if each.name == "counts")
+    (counts,) = questions("counts")
     titles = [counts.title(each) for each in (comparison, compared(None))]
     assert [title.endswith("pooled, sums of weights") for title in titles] == [True, False]
 

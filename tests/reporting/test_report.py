@@ -321,7 +321,7 @@ def test_a_failure_leaves_the_older_page(tmp_path, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(patched, name, fail)
             with pytest.raises(RuntimeError, match="no room"):
-                write_report(comparison(), target, title="new")
+                write_report(comparison(prevalence=(0.01, 0.1), beta=(1.0,)), target, questions=())
     assert page.read_text() == text.read_text() == "older"
     assert set(tmp_path.iterdir()) == {page, text}
 

@@ -26,7 +26,7 @@ from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_answer, render_text
 from nci_frames.tables.numbers import UNDEFINED, format_value
 from tests.chart_specs import rows_of
-from tests.comparisons import MODELS, altered, comparison, printed
+from tests.comparisons import MODELS, altered, comparison, printed, questions
 from tests.hostile import NAMES
 from tests.logs import random_log
 
@@ -120,7 +120,7 @@ def test_equal_comparisons_give_equal_text_whatever_the_order_of_rows():
 
 
 def test_names_in_json_are_names():
-    content = parsed(hostile(), title=NAMES[0])
+    content = parsed(hostile(), title=NAMES[0], questions=questions("segment-areas"))
     assert content["models"] == sorted([*NAMES, "none"])
     values = [
         row["=a|<b>{{7*7}}"] for row in content["questions"]["segment-areas"]["rows"] if row["rank"] == 1
@@ -141,7 +141,7 @@ def test_a_segment_may_be_a_day_and_a_number_infinite_or_none():
         segment_areas=tables.segment_areas.with_columns(day),
         areas=tables.areas.with_columns(gap=pl.lit(math.nan)),
     )
-    content = parsed(odd)
+    content = parsed(odd, questions=questions("segment-areas"))
     assert content["threshold"] == "-infinity"
     assert content["questions"]["segment-areas"]["rows"][0]["country"] == "2020-01-31"
     assert {row["gap"] for row in content["tables"]["pr_auc"]} == {None}
@@ -193,11 +193,12 @@ def test_markdown_holds_the_answer_and_the_tables():
 def test_an_answer_has_one_order_in_every_form(changes, lowest):
     tables = comparison(prevalence=(0.001, 0.1), beta=(1.0,)).asking(prevalence=0.02, **changes)
     lines = answer_lines(tables.said)
-    assert parsed(tables)["questions"]["answer"]["sentences"] == lines
-    read = [text for block, text in inline(render_markdown(tables)) if text in lines]
+    asked = questions("answer")
+    assert parsed(tables, questions=asked)["questions"]["answer"]["sentences"] == lines
+    read = [text for block, text in inline(render_markdown(tables, questions=asked)) if text in lines]
     assert read == lines
-    assert " ".join(lines) in " ".join(render_text(tables).split())
-    live = live_numbers(tables)
+    assert " ".join(lines) in " ".join(render_text(tables, questions=asked).split())
+    live = live_numbers(tables, questions=asked)
     assert live["answers"][live["asked"]["first"]]["lines"][live["first"]] == lines
     assert live["asked"]["words"][0] == lowest
 
@@ -297,7 +298,8 @@ def test_what_is_undefined_is_a_dash_and_told():
 
 
 def test_a_tie_and_many_names_are_told_shortly():
-    text = render_markdown(comparison(dict.fromkeys("abcde", (0.5, 0.1))))
+    few = {"prevalence": (0.001, 0.1), "beta": (1.0,)}
+    text = render_markdown(comparison(dict.fromkeys("abcde", (0.5, 0.1)), **few))
     assert "Choose a, b, c, d or 1 more" in text
 
 
