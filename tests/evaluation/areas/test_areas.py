@@ -45,12 +45,12 @@ def test_areas_equal_scikit_learn(dtype, values):
             weight = reweighted(label, eta)
             ap = mine.filter(metric="pr_auc", prevalence=eta)["value"].item()
             assert ap == pytest.approx(average_precision_score(label, score, sample_weight=weight), abs=1e-12)
-            # ROC-AUC does not depend on the class balance, so the same value answers every weighting.
-            auc = mine.filter(metric="roc_auc")["value"].item()
-            assert auc == pytest.approx(roc_auc_score(label, score, sample_weight=weight), abs=1e-12)
-        observed = nf.compute_areas(exact_counts(label.tolist(), score.tolist()), prevalence="observed")
-        ap = observed.filter(metric="pr_auc")["value"].item()
-        assert ap == pytest.approx(average_precision_score(label, score), abs=1e-12)
+        # ROC-AUC does not depend on the class balance, so the same value answers every weighting.
+        auc = mine.filter(metric="roc_auc")["value"].item()
+        assert auc == pytest.approx(roc_auc_score(label, score, sample_weight=weight), abs=1e-12)
+    observed = nf.compute_areas(exact_counts(label.tolist(), score.tolist()), prevalence="observed")
+    ap = observed.filter(metric="pr_auc")["value"].item()
+    assert ap == pytest.approx(average_precision_score(label, score), abs=1e-12)
 
 
 def test_bounds_are_reached():

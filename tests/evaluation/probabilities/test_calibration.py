@@ -121,8 +121,9 @@ def test_sums_of_weights_have_no_bounds():
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("eta", ["observed", 0.02])
-@pytest.mark.parametrize("bins", [None, 5, [0.0, 0.1, 0.4, 1.0]])
+@pytest.mark.parametrize(
+    ("bins", "eta"), [(None, "observed"), (None, 0.02), (5, "observed"), ([0.0, 0.1, 0.4, 1.0], 0.02)]
+)
 def test_simulated_coverage(bins, eta):
     rng = np.random.default_rng(7)
     everyone = np.sort(rng.beta(0.7, 3, 200_000))
