@@ -20,7 +20,7 @@ MARKS ?= spark or engines
 # Bytecode is kept even where the environment forbids it: else each worker, and each command that a test starts, would compile
 # all modules again. The workers are as many as most machines have
 # cores: threads of the linear algebra would only wait for each other, at full load. So would those of Polars on the small
-# frames of the quick tests; all tests have them.
+# frames of most tests; `make long` has them. Threads of the package are two everywhere (`tests/conftest.py`).
 PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -p no:logging -p no:anyio
 
 .DEFAULT_GOAL := help
@@ -35,7 +35,7 @@ demo: $(VENV)/.demo ## train classifiers on real data, print ranked tables, writ
 test: $(VENV)/.dev ## run lint and all tests of less than a second at once, show lint at the end (3 minutes)
 	@command -v chromium >/dev/null || echo "browser tests are skipped: run 'make browser' to install Chromium"
 	@$(MAKE) --no-print-directory lint >$(VENV)/lint.log 2>&1 & lint=$$!; \
-		$(PYTEST) -m "not long and not slow"; tests=$$?; \
+		POLARS_MAX_THREADS=1 $(PYTEST) -m "not long and not slow"; tests=$$?; \
 		wait $$lint; linted=$$?; \
 		cat $(VENV)/lint.log; test $$tests = 0 -a $$linted = 0
 

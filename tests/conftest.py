@@ -37,6 +37,14 @@ def unvalidated(request):
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def two_threads():
+    """Work that the package divides among threads is divided, also where Polars has one thread."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("polars.thread_pool_size", lambda: 2)
+        yield
+
+
 @pytest.fixture
 def public_path(tmp_path):
     """A folder that every user of the machine may enter: pytest makes them for its own user alone."""

@@ -15,8 +15,7 @@ def test_the_order_is_that_of_the_items() -> None:
     ]
 
 
-def test_items_are_taken_only_a_few_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polars.thread_pool_size", lambda: 2)
+def test_items_are_taken_only_a_few_ahead() -> None:
     taken: list[int] = []
 
     def items() -> Iterator[int]:
@@ -29,8 +28,7 @@ def test_items_are_taken_only_a_few_ahead(monkeypatch: pytest.MonkeyPatch) -> No
     assert taken == [0, 1, 2, 3, 4]
 
 
-def test_calls_run_at_the_same_time_with_the_context_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polars.thread_pool_size", lambda: 2)
+def test_calls_run_at_the_same_time_with_the_context_of_the_caller() -> None:
     both = threading.Barrier(2, timeout=10)
     depth = ContextVar("depth", default=0)
     depth.set(3)

@@ -31,8 +31,9 @@ def pilot_counts(apart=3.2, positives=200, negatives=4000, seed=5):
 
 
 @pytest.mark.filterwarnings("ignore::nci_frames.FewLabelsWarning")
-@pytest.mark.parametrize("metric", ["recall", "precision", "f_beta"])
-@pytest.mark.parametrize("budget", first_quick([7, 4, 100, 1001]))
+@pytest.mark.parametrize(
+    ("metric", "budget"), first_quick([("recall", 7), ("precision", 4), ("f_beta", 100), ("recall", 1001)], 3)
+)
 def test_a_plan_divides_the_rows_of_the_log(metric, budget):
     log = scored_log()
     plan = nf.plan_labels(log, budget=budget, metric=metric, threshold=2.5, pilot=pilot_counts())
