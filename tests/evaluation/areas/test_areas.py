@@ -75,9 +75,9 @@ def test_a_bin_with_one_positive_and_no_negative_is_exact():
     assert areas["upper"].item() == pytest.approx(0.2 * (1 + 2 / 3) + 0.6 * 5 / 6, rel=1e-14)
 
 
+@mpmath.workdps(50)
 def test_short_steps_do_not_cancel():
     """The lower bound of a narrow bin at a tiny eta, against the formula with mpmath's 50 digits."""
-    mpmath.mp.dps = 50
     counts = counts_at([501, 500], [900, 800], 1000, 1000, model=["a", "a"], threshold=[0.1, 0.2])
     eta = 1e-7
     found = nf.compute_areas(counts, prevalence=eta).filter(metric="pr_auc")["lower"].item()
@@ -132,10 +132,10 @@ def pr_auc(counts: pl.DataFrame, eta: float, method: str) -> float:
 
 
 @given(rows=labels_and_scores, eta=st.sampled_from([1e-9, 1e-4, 0.1, 0.5, 0.999]))
+@mpmath.workdps(50)
 def test_interpolated_areas_equal_quadrature_and_high_precision(rows, eta):
     counts, tpr, fpr = curve_of(rows)
     found = pr_auc(counts, eta, "interpolated")
-    mpmath.mp.dps = 50
     exact, numeric = mpmath.mpf(0), 0.0
     for t0, t1, f0, f1 in zip(tpr[:-1], tpr[1:], fpr[:-1], fpr[1:], strict=True):
         if t1 == t0:
