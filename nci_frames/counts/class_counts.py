@@ -156,7 +156,8 @@ def by_scenario(priors: pl.DataFrame) -> dict[str, dict[Any, float]]:
 
 def _wrong(must: str, scenario: str, found: str, hint: str | None = None) -> ParameterError:
     where = None if scenario in ("", GIVEN) else f"scenario {scenario!r}"
-    return ParameterError(f"{Option('priors')} must {must}", where=where, found=found, hint=hint)
+    option = Option("priors" if scenario else "logged_priors")
+    return ParameterError(f"{option} must {must}", where=where, found=found, hint=hint)
 
 
 def scenarios_of(
@@ -195,7 +196,8 @@ def scenarios_of(
             raise _wrong("have a share of every class", scenario, found, "0 is a share")
         total = math.fsum(shares.values())
         if abs(total - 1) > _ROUNDING:
-            raise _wrong("add up to 1", scenario, f"{total:.12g}", "divide them by their sum")
+            hint = "give a share of every class, and divide them by their sum"
+            raise _wrong("add up to 1", scenario, f"{total:.12g}", hint)
     return dict(nested)
 
 

@@ -31,6 +31,8 @@ def _score_columns(
             column = model
         if not (model and column):
             raise click.BadParameter(f"{text!r} is not MODEL=COLUMN, e.g. forest=p_forest.")
+        if {",", "="} <= {*column}:
+            raise click.BadParameter(f"{text!r} names several columns: repeat the option for each.")
         if model in scores:
             raise click.BadParameter(f"the model {model!r} is given twice.")
         scores[model] = column

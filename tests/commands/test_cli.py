@@ -177,6 +177,15 @@ def test_one_column_per_model(tmp_path):
     assert "6 predictions counted" in done.output
 
 
+@pytest.mark.parametrize("more", [(), ("--classes",)])
+def test_several_score_columns_in_one_option_are_refused(tmp_path, more):
+    pl.DataFrame({"label": ["cat", "dog"], "v": [0.1, 0.2], "w": [0.2, 0.1]}).write_parquet(
+        tmp_path / "l.parquet"
+    )
+    told = ended(2, "report", tmp_path / "l.parquet", *more, "--scores", "cat=w,dog=v").stderr
+    assert "'cat=w,dog=v' names several columns: repeat the option for each" in told
+
+
 def test_the_prevalence_is_estimated_of_one_column_per_model(tmp_path):
     known = pl.DataFrame({"label": [0] * 40 + [1] * 40, "f": [0.2] * 30 + [0.8] * 20 + [0.9] * 30})
     known.write_parquet(tmp_path / "known.parquet")

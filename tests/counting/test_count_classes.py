@@ -294,3 +294,14 @@ def test_zero_is_one_class_without_a_sign():
     counts = nf.count_classes(nf.scan_classes(log))
     assert counts.filter(pl.col("rows") > 0).rows() == [("a", 0.0, 0.0, 2), ("a", 1.0, 0.0, 1)]
     assert not np.signbit(counts.select("label", "decision").to_numpy()).any()
+
+
+def test_wrong_shares_are_told_of_the_option_that_has_them():
+    scan = nf.scan_classes(
+        pl.DataFrame({"model": "a", "label": [0, 1], "p": [0.4, 0.9], "q": [0.6, 0.1]}),
+        scores={0: "p", 1: "q"},
+    )
+    with pytest.raises(nf.ParameterError, match=r"^logged_priors must have a share of every class"):
+        nf.count_classes(scan, priors="uniform", logged_priors={0: 1.0})
+    with pytest.raises(nf.ParameterError, match=r"(?s)^priors must add up to 1.*give a share of every class"):
+        nf.project_classes(nf.count_classes(scan), priors={0: 0.5}, metrics="accuracy")

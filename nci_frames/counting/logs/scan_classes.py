@@ -265,8 +265,10 @@ def _raw(
         of_model = scores[place * size : (place + 1) * size]
         if of_model:
             struct = pl.struct(score.alias(name) for score, name in zip(of_model, names, strict=True))
-            highest = pl.concat_list(of_model).list.arg_max()  # the first of equal scores
-            decision = [pl.lit(classes).gather(highest).alias("decision"), struct.alias("scores")]
+            highest = pl.max_horizontal(of_model)
+            # The first of equal scores. A list of the scores takes six times as long.
+            first = pl.coalesce(pl.when(score == highest).then(n) for n, score in enumerate(of_model))
+            decision = [pl.lit(classes).gather(first).alias("decision"), struct.alias("scores")]
         else:
             decision = [as_class(columns.decisions[model]).alias("decision")]
         name = [pl.lit(model).alias("model")] if columns.model is None else []
