@@ -60,8 +60,7 @@ def chart_class_matrix(class_counts: Frame, /, *, priors: Priors = "observed") -
     'Decisions by class'
     """
     table, order, doubts = matrix_at(class_counts, priors)
-    if table.is_empty():
-        raise ParameterError("there are no classes to draw", hint="count a log that has rows")
+    selection.refuse_empty(table["label"], "class", table)
     selection.check_rows(table)
     named: dict[str, Any] = {"type": "nominal", "sort": order}
     plain = {"domain": False, "ticks": False}

@@ -46,7 +46,7 @@ def scan_classes(
     model: str = "model",
     label: str | None = "label",
     decision: str | Mapping[str, str] | None = None,
-    scores: Mapping[Any, Any] | None = None,
+    scores: Mapping[Any, str] | Mapping[str, Mapping[Any, str]] | None = None,
     segments: str | Sequence[str] = (),
     fold: str | None = None,
     weight: str | None = None,
@@ -145,9 +145,6 @@ def _scores_of_classes(scores: Mapping[Any, Any]) -> dict[tuple[str, Any], str]:
                 "CLASS=COLUMN, for at least two classes",
             )
             raise ParameterError.out_of_range("scores", scores, str(wanted))
-        for column in columns.values():
-            if not isinstance(column, str):
-                raise ParameterError(f"{Option('scores')} must name columns", found=repr(column))
         if list(columns) != list(next(iter(found.values()))):
             msg = "all models must have scores of the same classes, in the same order"
             raise ParameterError(msg, where=f"model {model!r}", found=repr(list(columns)))

@@ -1,5 +1,7 @@
 """Class counts of a labelled log, and decisions in unlabelled traffic -> the class mix of the traffic."""
 
+from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from nci_frames.base.messages import listed
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import collect_class_counts
-from nci_frames.evaluation.classes.class_log import LEAST_ROWS, arrays_of, class_logs, collected, rates_of
+from nci_frames.evaluation.classes.class_log import LEAST_ROWS, ClassLog, class_logs, collected, rates_of
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, ESTIMATED_PRIORS, checked
 
 #: Largest number of EM steps, and the change of a share at which they stop.
@@ -107,20 +109,18 @@ def estimate_class_priors(
     keys = [key for key in CLASS_COUNTS.keys(known.columns) if key != BUCKET]
     pooled = labelled.drop(key for key in CLASS_COUNTS.keys(labelled.columns) if key not in keys)
     logs = class_logs(pooled, known["decision"].unique().to_list())
-    each = (log for models in logs.groups for log in models)
-    reference_rows = {tuple(log.group.values()): log.total[logs.seen] for log in each}
-    classes, decisions = logs.names.filter(pl.Series(logs.seen)), logs.names.alias("decision").to_frame()
-    schema = ESTIMATED_PRIORS.dtypes() | {"class": classes.dtype} | {key: known.schema[key] for key in keys}
-    tables, known = [], known.sort("model").cast({"decision": classes.dtype})
-    for values, part in known.group_by(keys, maintain_order=True) if keys else [((), known)]:
-        group = dict(zip(keys, values, strict=True))
-        place = tuple(group[key] for key in logs.keys)
-        decided = {(model, *place): rows for (model,), rows in arrays_of(part, ["model"], [decisions])}
-        both = [(reference_rows[one], decided[one]) for one in decided if one in reference_rows]
-        found = dict.fromkeys(ESTIMATED_PRIORS.dtypes()) | _estimate(both, level)
-        told = found | {"class": classes, **group, "supported": found["reason"] is None}
-        tables.append(pl.DataFrame(told, schema_overrides=schema))
-    return ESTIMATED_PRIORS.finish(pl.concat(tables).sort([*keys, "class"]))
+    place, names = itemgetter("model", *logs.keys), logs.names.to_list()
+    of_each = {place(log.group): log.total[logs.seen] for models in logs.groups for log in models}
+    # The same kind of counts, in which every decision is right.
+    decided = class_logs(known.cast({"decision": logs.names.dtype}).with_columns(label="decision"), names)
+
+    def rows(models: list[ClassLog]) -> Iterator[dict[str, Any]]:
+        there = [log for log in models if place(log.group) in of_each]
+        found = _estimate([(of_each[place(log.group)], log.total.diagonal()) for log in there], level)
+        told = {"class": logs.names.filter(pl.Series(logs.seen)), "supported": "prior" in found, **found}
+        yield from pl.DataFrame(told).iter_rows(named=True)
+
+    return decided.table(ESTIMATED_PRIORS, rows, "class")
 
 
 def _estimate(both: list[tuple[Floats, Floats]], level: float) -> dict[str, Any]:
