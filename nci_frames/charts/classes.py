@@ -212,7 +212,7 @@ def chart_class_simplex(
     *,
     metric: str = "accuracy",
     beta: float = 1.0,
-    cost: Mapping[Any, Any] | None = None,
+    cost: Mapping[Any, float] | None = None,
     priors: Mapping[Any, Any] | pl.DataFrame | None = None,
     models: Sequence[str] = (),
 ) -> alt.LayerChart:

@@ -155,15 +155,15 @@ def _observed(scan: Scan) -> Floats:
     if scan.label is None:
         hint = "give logged_priors={class: share}"
         raise ParameterError("the shares of the classes are unknown without labels", hint=hint)
-    weight = pl.col("weight") if scan.weighted else pl.lit(1.0)
-    rows = scan.raw.filter(pl.col(REASON) == 0).select("label", weight.alias("weight"))
+    rows = scan.raw.filter(pl.col(REASON) == 0).group_by("label")
+    weight = pl.col("weight") if scan.weighted else 1.0 - pl.col(REASON)
     with scan.source.reading():
-        found = rows.group_by("label").agg(pl.col("weight").sum()).sort("label").collect(engine="streaming")
-    total = float(found["weight"].sum())
-    if not total:
+        sums = rows.agg(weight.sum()).collect(engine="streaming")
+    of_class = dict(sums.rows())
+    found = np.array([of_class.get(name, 0) for name in scan.classes], np.float64)
+    if not found.any():
         raise InvalidRowsError("no valid row of the log has a weight", where=scan.source.where)
-    shares = dict(found.select("label", pl.col("weight") / total).rows())
-    return np.array([shares.get(name, 0.0) for name in scan.classes])
+    return np.asarray(found / found.sum())
 
 
 def _counted(

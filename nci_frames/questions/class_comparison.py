@@ -34,7 +34,7 @@ def compare_classes(
     priors: Priors = "observed",
     metric: str | None = None,
     beta: float = 1.0,
-    cost: Mapping[Any, Any] | None = None,
+    cost: Mapping[Any, float] | None = None,
 ) -> "ClassComparison":
     """Compare the models of a log of decisions among classes at a class mix.
 

@@ -43,7 +43,7 @@ def class_winners(
     end: Priors,
     of: str | float | bool | date | None = None,
     beta: float = 1.0,
-    cost: Mapping[Any, Any] | None = None,
+    cost: Mapping[Any, float] | None = None,
 ) -> pl.DataFrame:
     """Return the best model in each range of a line between two mixes of the classes.
 
@@ -224,7 +224,7 @@ def _roots(coefficients: Floats, least: float) -> Iterator[float]:
 
 
 def winners_in_triangle(
-    class_counts: pl.DataFrame | pl.LazyFrame, *, metric: str, beta: float, cost: Mapping[Any, Any] | None
+    class_counts: pl.DataFrame | pl.LazyFrame, *, metric: str, beta: float, cost: Mapping[Any, float] | None
 ) -> tuple[pl.DataFrame, list[Any]]:
     """Return the best models at a lattice of mixes of three classes, and the classes.
 

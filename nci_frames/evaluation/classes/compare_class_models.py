@@ -29,7 +29,7 @@ def compare_class_models(
     metric: str,
     priors: Priors,
     beta: float = 1.0,
-    cost: Mapping[Any, Any] | None = None,
+    cost: Mapping[Any, float] | None = None,
     level: float = 0.95,
 ) -> pl.DataFrame:
     """Test for all pairs of models whether they differ in a metric of all classes at a mix.

@@ -93,7 +93,7 @@ def read_mixes(
     metrics: Sequence[ClassMetric] = (),
     *,
     beta: float = 1.0,
-    cost: Mapping[Any, Any] | None = None,
+    cost: Mapping[Any, float] | None = None,
 ) -> tuple[ClassLogs, Mixes]:
     """Return the groups of class counts and the requested mixes, over the same classes.
 
@@ -126,7 +126,7 @@ def _errors(priors: Any, names: list[Any]) -> Floats | None:
     return np.array(errors).swapaxes(0, 1)
 
 
-def _cost_table(cost: Mapping[Any, Any] | None, names: list[Any], *, needed: bool) -> Floats:
+def _cost_table(cost: Mapping[Any, float] | None, names: list[Any], *, needed: bool) -> Floats:
     """Return the cost of each decision for each class.
 
     Raises
@@ -141,7 +141,7 @@ def _cost_table(cost: Mapping[Any, Any] | None, names: list[Any], *, needed: boo
     for pair, value in (cost or {}).items():
         if not (isinstance(pair, tuple) and len(pair) == 2):
             raise ParameterError("cost must be {(label, decision): cost}", found=repr(pair))
-        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        if not np.isfinite(value):
             raise ParameterError("costs must be finite numbers", found=f"{value!r} of {pair!r}")
         table[tuple(place_of_class("a cost", name, names) for name in pair)] = value
     return table

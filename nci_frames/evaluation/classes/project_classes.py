@@ -25,7 +25,7 @@ def project_classes(
     priors: Priors,
     metrics: str | Sequence[str],
     beta: float = 1.0,
-    cost: Mapping[Any, Any] | None = None,
+    cost: Mapping[Any, float] | None = None,
     interval: Literal["bootstrap", "delta"] | None = None,
     level: float = 0.95,
     repeats: int = 1000,
