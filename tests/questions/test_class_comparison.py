@@ -155,11 +155,12 @@ def test_every_question_has_an_answer_and_a_chart_if_it_draws_one():
             assert question.chart(table, found).to_dict()["description"]
 
 
-def test_mistakes_of_weighted_rows_count_rows():
+def test_the_matrix_and_the_mistakes_of_weighted_rows_count_rows():
     """Their shares are those of the weights."""
     rows = log().with_columns(weight=pl.when(pl.col("label") == "ant").then(4.0).otherwise(1.0))
     scan = nf.scan_classes(rows, decision={name: name for name in "abc"}, weight="weight")
     found = nf.compare_classes(nf.count_classes(scan), priors=FIELD)
+    assert found.matrix["rows"].sum() == 3 * len(rows)
     (asked,) = (each for each in QUESTIONS if each.name == "mistakes")
     for row in asked.table(found).iter_rows(named=True):
         of_class = rows.filter(label=row["class"])
