@@ -172,6 +172,10 @@ def _read(
                     raise SchemaError.missing_column(column, role, repr(file.path), there)
             kept = pa.schema([schema.field(column) for column in needed])
             table = parquet.read(columns=kept.names) if rows is None else kept.empty_table()
+            if rows is None and len(table) != parquet.metadata.num_rows:
+                # A flipped bit may change the number of rows of a row group.
+                msg, read = "the file has other rows than its footer says", f"{len(table):,} rows"
+                raise SourceError(msg, where=repr(file.path), found=read, hint="copy or write it again")
         # A flipped bit may produce a string that is not UTF-8.
         table.validate(full=True)
         # Drop the metadata of the file: Polars panics if it is not UTF-8.

@@ -1,12 +1,17 @@
 """The ledger: what is read from it equals, bit for bit, a count of all its files at once."""
 
+import contextlib
+import io
 import shutil
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import hypothesis.strategies as st
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 from hypothesis import given, settings
@@ -440,3 +445,24 @@ def test_a_file_may_have_no_weight(ledger, tmp_path):
         ledger.append(path, thresholds=GRID, weight="weight")
     counts = ledger.read(by=[])
     assert counts["weight"].unique().to_list() == [0.0, 2.0]
+
+
+def test_a_flipped_bit_in_the_number_of_rows_of_a_row_group_is_refused(tmp_path):
+    file = tmp_path / "log.parquet"
+    pq.write_table(random_log(900).to_arrow(), file, row_group_size=300, write_page_checksum=True)
+    whole = file.read_bytes()
+
+    def damaged() -> Iterator[bytes]:
+        for place in range(len(whole) - 8, 0, -1):
+            for bit in range(8):
+                yield whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :]
+
+    def fewer(data: bytes) -> bool:
+        with contextlib.suppress(pa.ArrowException, OSError):
+            found = pq.read_metadata(io.BytesIO(data))
+            return found.num_rows == 900 and found.row_group(1).num_rows < 300
+        return False
+
+    file.write_bytes(next(filter(fewer, damaged())))
+    with pytest.raises(nf.SourceError, match="other rows than its footer says"):
+        nf.CountsLedger(tmp_path / "ledger").append(file, thresholds=[0.5])
