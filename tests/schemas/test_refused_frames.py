@@ -44,7 +44,7 @@ def test_the_calls_are_valid(call):
     assert all(frame.schema[column.name] in column.dtypes for column in columns)
 
 
-#: All corruptions of one function, an eighth of those of each other: one decorator checks all of them, and
+#: All corruptions of one function, an eighth of those of each other: the schema refuses all of them, and
 #: the campaign of frames that are changed at random takes every function. Every second frame is lazy.
 CORRUPTED = [
     pytest.param(call, change, (row + place) // 8 % 2 > 0, id=f"{call.name}-{name}")
