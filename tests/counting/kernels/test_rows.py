@@ -1,10 +1,6 @@
 """The inner loops, in C and in NumPy, each beside the plain way to do the same."""
 
-import shutil
 import struct
-import subprocess
-import sysconfig
-from pathlib import Path
 
 import hypothesis.strategies as st
 import numpy as np
@@ -27,7 +23,6 @@ from nci_frames.counting.kernels.rows import (
 from tests.oracles import splitmix
 
 TYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
-COMPILER = (sysconfig.get_config_var("CC") or "cc").split()[0]
 
 
 @pytest.fixture(autouse=True, scope="module", params=["C", "NumPy"])
@@ -38,18 +33,6 @@ def language(request: pytest.FixtureRequest) -> None:
         elif library.LIBRARY is None:
             pytest.skip("the package was built without a C compiler")
         yield
-
-
-def test_where_there_is_a_compiler_the_package_has_the_loops_in_c() -> None:
-    here = library.library_path().exists()
-    assert here or shutil.which(COMPILER) is None, "the loops are older than their sources: install again"
-
-
-@pytest.mark.thorough
-@pytest.mark.skipif(shutil.which(COMPILER) is None, reason="no C compiler")
-def test_the_loops_compile_without_a_warning(tmp_path: Path) -> None:
-    strict = ["-std=c11", "-O3", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-fPIC", "-shared"]
-    subprocess.run([COMPILER, *strict, library.sources()[0], "-o", tmp_path / "loops"], check=True)
 
 
 def binned(thresholds: np.ndarray, scores: np.ndarray) -> np.ndarray:
