@@ -196,6 +196,17 @@ def test_the_best_model_stands_first_in_the_chart_of_values(changes, order):
     assert (y["sort"]["field"], y["sort"]["order"]) == ("value", order)
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "changes", [{"cost": (3, 1)}, {"metric": "mcc", "threshold": 0.5}, {"metric": "roc_auc"}], ids=str
+)
+def test_all_charts_are_drawn_whatever_is_asked(changes):
+    tables = comparison(prevalence=(0.01, 0.1), beta=(1.0,))
+    drawn = report_charts(tables.asking(prevalence=0.1, **changes))
+    assert drawn.keys() > {"decisions", "intervals", "p3", "probability", "ranks", "value", "winners", "work"}
+    assert all(chart.to_dict()["datasets"] for chart in drawn.values())
+
+
 def of_zebras(section: str) -> list[nf.ReportQuestion]:
     """Return a question with a table, and one with a sentence."""
 

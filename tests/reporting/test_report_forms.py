@@ -120,7 +120,7 @@ def test_equal_comparisons_give_equal_text_whatever_the_order_of_rows():
 
 
 def test_names_in_json_are_names():
-    content = parsed(hostile(), title=NAMES[0], questions=questions("segment-areas"))
+    content = parsed(hostile(), title=NAMES[0])
     assert content["models"] == sorted([*NAMES, "none"])
     values = [
         row["=a|<b>{{7*7}}"] for row in content["questions"]["segment-areas"]["rows"] if row["rank"] == 1
