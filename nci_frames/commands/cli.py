@@ -11,6 +11,7 @@ from nci_frames.commands.ending import Commands
 _COMMANDS = {
     "check": "Show what a run of a job would do, without writing anything.",
     "compare": "Show whether the prevalence or the model changed between two logs.",
+    "count": "Count prediction logs at thresholds, and write the counts to a file.",
     "demo": "Train classifiers on real data and report on their logs.",
     "draw-labels": "Draw the rows to label from a log, by a label plan.",
     "estimate": "Estimate the prevalence of a log without labels.",

@@ -34,8 +34,8 @@ def compare(before: str, after: str, threshold: float, thresholds: str, **asked:
     """Show how metrics changed from BEFORE to AFTER, and how much is due to the prevalence or the model.
 
     Each argument is a log, a published run or report, the output folder of a job (for its latest run), or a
-    Parquet file of counts, as written by `ledger read`. Rows are treated as independent, unless --unit or
-    counts by bucket group them.
+    Parquet file of counts, as written by `count` or `ledger read`. Rows are treated as independent, unless
+    --unit or counts by bucket group them.
 
     \b
     Example:

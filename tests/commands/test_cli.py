@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.base.folders import publishing
@@ -276,3 +277,23 @@ def test_counts_are_no_log_and_the_error_says_who_takes_them(tmp_path):
     nf.count_confusion(random_log(100)).write_parquet(path)
     told = ended(3, "report", path, *QUICK, "--out", tmp_path / "out").output
     assert "these are counts, not rows: give the log; in Python compare_models takes counts" in told
+
+
+def test_counts_in_a_file_are_those_of_the_library(log, tmp_path):
+    out = tmp_path / "new" / "counts.parquet"
+    told = ended(0, "count", log, "--segments", "country", "--thresholds", "0.2,0.5", "--out", out).output
+    expected = nf.count_confusion(nf.scan_predictions(log, segments="country"), thresholds=[0.2, 0.5])
+    assert_frame_equal(pl.read_parquet(out), expected)
+    assert "".join(told.split()).endswith(f"written:{out}({len(expected)}rows)")
+    ended(0, "count", log, "--unit", "country", "--out", out)
+    buckets = nf.unit_buckets(nf.scan_predictions(log, unit="country"))
+    assert_frame_equal(pl.read_parquet(out), nf.count_confusion(buckets))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("log.parquet", "lies among the sources"), ("counts.xls", ".csv")]
+)
+def test_counts_have_a_file_of_their_own_in_a_known_format(log, tmp_path, name, said):
+    before = log.read_bytes()
+    assert said in ended(2, "count", log, "--out", tmp_path / name).output
+    assert log.read_bytes() == before
