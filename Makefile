@@ -82,7 +82,7 @@ spark: $(SPARK)/.engines ## count on a Spark cluster on this machine, in Ray and
 spark-quick: $(SPARK)/.done ## the tests of Spark that kill nothing (2 minutes)
 	$(SPARK)/bin/python -m pytest -m "spark and not slow" $(SPARK_TESTS)
 
-bench: $(VENV)/.dev ## time counting against DuckDB, Polars, NumPy and scikit-learn, write docs/performance.md (25 minutes, 5 GB)
+bench: $(VENV)/.dev ## time counting against DuckDB, Polars, NumPy and scikit-learn, write docs/performance.md (half an hour, 5 GB)
 	$(BIN)/python benchmarks/run.py
 
 bench-report: $(VENV)/.dev ## time comparisons and reports, write the table of docs/performance.md (5 minutes, 2 GB)
