@@ -161,12 +161,7 @@ def make_report(
     if field is not None:
         field = field_with_small_pooled(field, counts, pooled, segments)
     counts = with_small_pooled(counts, pooled)
-    keys = ["model", *COUNTS.keys(counts.columns)]
-    groups = len(group_starts(counts, keys))
-    # As measured: the counts are also pooled for each segment, and each group is in several tables.
-    cells = len(counts) * (8 + 4 * len(segments)) + groups * 800
-    found = f"{quantity(len(counts), 'row')} of counts, {quantity(groups, 'group')} by {listed(keys)}"
-    check_table(cells, 1, found, f"take fewer {Option('segments')} or {Option('thresholds')}")
+    _need_memory(counts, segments)
     if by_unit is not None and {*pooled.columns} <= {*by_unit.columns}:
         by_unit = with_small_pooled(by_unit, pooled)
     there = {*counts.columns} - {*segments}
@@ -200,6 +195,16 @@ def make_report(
             gates=gates,
         )
     return comparison
+
+
+def _need_memory(counts: pl.DataFrame, segments: Sequence[str]) -> None:
+    """Raise ParameterError if a report on the counts would exceed the memory limit of a task."""
+    keys = ["model", *COUNTS.keys(counts.columns)]
+    groups = len(group_starts(counts, keys))
+    # As measured: the counts are also pooled for each segment, and each group is in several tables.
+    cells = len(counts) * (8 + 4 * len(segments)) + groups * 800
+    found = f"{quantity(len(counts), 'row')} of counts, {quantity(groups, 'group')} by {listed(keys)}"
+    check_table(cells, 1, found, f"take fewer {Option('segments')} or {Option('thresholds')}")
 
 
 def write_files(

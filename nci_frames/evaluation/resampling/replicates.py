@@ -143,9 +143,8 @@ def resample(
             counts = whole.coarser(steps_of_positives(whole.histogram))
         elif of_scores and whole.histogram.every_score:
             counts = whole.coarser(steps_of_score(whole.histogram), every_score=True)
-        smooth = (
-            unseen and metrics != [] and isinstance(whole, StrataCounts) and not whole.same_within_classes
-        )
+        mixed = isinstance(whole, StrataCounts) and not whole.same_within_classes
+        smooth = unseen and mixed and bool(metrics)
         drawn = draws(counts, logs, smooth=smooth)
         if prior and not areas:
             group = counts.histogram.group.row(0, named=True)
@@ -163,8 +162,8 @@ def resample(
                 counts.histogram, points, metrics, grid, itself, betas, own, never=never
             )
             if smooth and isinstance(whole, StrataCounts):
-                group = {"__unseen": True, **whole.histogram.group.row(0, named=True)}
-                unseen_rows = (*heaviest_rows(whole, points), stream(logs.seed, group))
+                rng = stream(logs.seed, {"__unseen": True, **whole.histogram.group.row(0, named=True)})
+                unseen_rows = (*heaviest_rows(whole, points), rng)
                 own_eta = isinstance(asked.prevalence, str)
                 at_points = replace(at_points, unseen=unseen_rows, prevalence=None if own_eta else itself)
         found = _evaluated(areas, etas, at_points, counts, drawn)
@@ -173,8 +172,9 @@ def resample(
         return found.around(_areas(areas, etas, whole.histogram)) if joined else found
 
     # Each group has a random stream of its own.
-    every = map_in_threads(replicated, counted_groups(frame, logs))
-    for _, same in itertools.groupby(every, key=lambda one: one.histogram.group.row(0)):
+    for _, same in itertools.groupby(
+        map_in_threads(replicated, counted_groups(frame, logs)), key=lambda one: one.histogram.group.row(0)
+    ):
         each = [*same]
         yield each[0] if logs.over is None else _mean(each, logs.over)
 
