@@ -156,10 +156,12 @@ def _fixed(over: Over, prevalence: float | None, beta: float) -> float:
 #: Along these, the order of two operating points by F-beta is that of two straight lines.
 _LINES = {"prevalence": np.exp(np.linspace(16, -16, 161)), "beta": np.exp(np.linspace(14, -14, 141))}
 
+#: Beyond these betas, F-beta is precision or recall to rounding.
+_BETAS = 1e-100, 1e100
+
 #: Least rows or buckets of equal size; with fewer, resampled logs vary too little. In simulated logs bounds
 #: covered the crossover in 87 % with 3 units of positives, 63 % with 2, and never with 2 or 3 positive rows.
 _LEAST = 5
-_BETAS = 1e-100, 1e100
 _FEW = f"fewer than {_LEAST} rows of a class, or buckets of equal size that have it"
 _BEYOND = "resampled logs are compared at prevalences from 1e-7 to 1 - 1e-7, or betas from 1e-3 to 1e3"
 _RARE = "fewer than 2 resampled logs have it"
@@ -194,12 +196,16 @@ def _axis_value(over: Over, places: Floats) -> Floats:
     return np.asarray(1 / (1 + places) if over == "prevalence" else places**-0.5)
 
 
+def _place(axis: Over, value: float) -> float:
+    """Return where a prevalence or beta lies on the scale of ``_LINES``."""
+    with np.errstate(divide="ignore", over="ignore"):
+        return float(1 / np.float64(value) - 1 if axis == "prevalence" else np.float64(value) ** -2)
+
+
 def border_of(borders: Borders, crossing: Mapping[str, Any], logs: Resampling) -> dict[str, Any]:
     """Return the columns of ``crossover_intervals`` for a crossover of the log."""
     below, above = crossing["model_a"], crossing["model_b"]
-    at, lines = np.float64(crossing[borders.over]), _LINES[borders.over]
-    with np.errstate(divide="ignore", over="ignore"):
-        place = 1 / at - 1 if borders.over == "prevalence" else at**-2
+    place, lines = _place(borders.over, crossing[borders.over]), _LINES[borders.over]
     few = min(*borders.sizes[below], *borders.sizes[above]) < _LEAST
     beyond = not lines[-1] <= place <= lines[0]
     drawn = np.empty(0) if beyond else borders.overtakings(below, above, place)
@@ -236,8 +242,8 @@ def own_curves_of(
 
     The best threshold of a resampled log is chosen among the thresholds of *frame*.
     """
-    # Beyond these, F-beta is precision or recall to rounding.
-    scale = float(np.clip(fixed, *_BETAS)) ** -2 if over == "prevalence" else 1 / fixed - 1
+    of_beta = over == "prevalence"
+    scale = _place("beta", np.clip(fixed, *_BETAS)) if of_beta else _place("prevalence", fixed)
     lambdas = _LINES[over] * scale
 
     def curve(replicates: Replicates) -> Floats:
