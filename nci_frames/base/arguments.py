@@ -17,6 +17,9 @@ _MOST_NUMBERS = 100_000
 #: Suffixes of numbers.
 _UNITS = {"%": 0.01, "k": 1e3, "M": 1e6}
 
+#: The prevalences that models are compared at by default.
+USUAL_PREVALENCES = "1e-4:0.5:round"
+
 #: Numbers of a round grid in a decade.
 _ROUND = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
 

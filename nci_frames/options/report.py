@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from nci_frames.base.arguments import USUAL_PREVALENCES
 from nci_frames.options.kinds import COSTS, INSIDE, TEXT, grid, number, words
 from nci_frames.options.setting import Setting
 
@@ -70,7 +71,7 @@ class ReportOptions:
             "segments, prevalence and, optionally, share.",
             short="p",
         ),
-    ] = "1e-4:0.5:round"  # type: ignore[assignment]
+    ] = USUAL_PREVALENCES  # type: ignore[assignment]
     beta: Annotated[
         tuple[float, ...],
         Setting(grid("a number >= 0"), "Weights of recall in F-beta: numbers, in the same form.", short="b"),

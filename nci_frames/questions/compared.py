@@ -42,7 +42,7 @@ class Compared:
         self,
         counts: pl.DataFrame | pl.LazyFrame,
         *,
-        prevalence: float | Sequence[float] | Field,
+        prevalence: float | Sequence[float] | Field | None = None,
         question: Question | None = None,
         beta: float | Sequence[float] = (1.0,),
         threshold: float = PROBABLE,

@@ -32,7 +32,7 @@ def compare_models(
     counts: pl.DataFrame | pl.LazyFrame,
     /,
     *,
-    prevalence: float | Sequence[float] | Field,
+    prevalence: float | Sequence[float] | Field | None = None,
     question: Question | None = None,
     beta: float | Sequence[float] = (1.0,),
     threshold: float = PROBABLE,
@@ -54,7 +54,8 @@ def compare_models(
         Prevalences to compare at, each in [0, 1]; at most 10,000. Or a prevalence per segment, as in
         ``project_rates``, with keys among *segments*: then each segment is also judged at its own prevalence
         (``field_projection``, ``field_areas``) and averaged (``field_averages``), and the other tables use
-        log steps from the lowest prevalence to the highest. The prevalence of the question is added.
+        log steps from the lowest prevalence to the highest. The prevalence of the question is added. Default:
+        round numbers from 0.0001 to 0.5, as in ``nci-frames report``.
     question
         The question that ``Comparison.answer`` answers. By default: which model has the highest F-beta, each
         at its own best threshold, at the prevalence of the log.

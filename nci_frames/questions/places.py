@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import nearest, prevalence_values
+from nci_frames.base.arguments import USUAL_PREVALENCES, grid_numbers, nearest, prevalence_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Field
 from nci_frames.evaluation.field.prevalences import field_of, is_field
@@ -54,9 +54,11 @@ def crossed(prevalence: Sequence[float], beta: Sequence[float]) -> pl.DataFrame:
 
 
 def compared(
-    frame: pl.DataFrame, prevalence: float | Sequence[float] | Field, segments: Sequence[str]
+    frame: pl.DataFrame, prevalence: float | Sequence[float] | Field | None, segments: Sequence[str]
 ) -> tuple[list[float], pl.DataFrame | None]:
     """Return the prevalences of tables over prevalence, and the frame of those per segment, if given."""
+    if prevalence is None:
+        return grid_numbers(USUAL_PREVALENCES), None
     if is_field(prevalence):
         field = field_of(prevalence, frame, segments)
         return field_grid(field), field

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
+from nci_frames.options.report import ReportOptions
 from nci_frames.questions.how_sure import read_assumption, read_direction
 from nci_frames.reporting.html import render_report
 from nci_frames.reporting.json import render_json
@@ -87,6 +88,17 @@ def test_a_comparison_holds_the_tables_of_the_functions():
 
 
 @pytest.mark.long
+def test_a_question_is_enough():
+    """Without prevalences, they are those of the command, with that of the question."""
+    question = nf.Question(prevalence=3e-5, cost=(200, 5))
+    counts = nf.count_confusion(random_log(), thresholds=[0.3, 0.6])
+    compared = nf.compare_models(counts, question=question)
+    assert compared.prevalence == (3e-5, *ReportOptions().prevalences)
+    assert compared.answer["prevalence"].unique().to_list() == [3e-5]
+    given = nf.compare_models(counts, prevalence=[0.1], question=question)
+    assert_frame_equal(compared.answer, given.answer)
+
+
 def test_all_that_a_report_shows_is_among_the_tables():
     log = random_log(800)
     counts = nf.count_confusion(log, thresholds="exact")
