@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, TypeVar
 
 import altair as alt
@@ -23,7 +23,7 @@ Rows = TypeVar("Rows", pl.DataFrame, pl.DataFrame | None)
 SECTIONS = ("answer", "order", "charts", "segments", "data")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ReportQuestion:
     """A question of a report, answered in every format.
 
@@ -84,6 +84,7 @@ class ReportQuestion:
     table: Callable[[Any], pl.DataFrame | None]
     say: Callable[..., list[str]] | None = None
     draw: Callable[..., Chart] | None = None
+    _: KW_ONLY
     say_at: Callable[[Comparison, Sequence[float]], list[list[str]]] | None = None
     under: str = ""
     live: Mapping[str, str] = field(default_factory=dict)

@@ -216,13 +216,7 @@ def of_zebras(section: str) -> list[nf.ReportQuestion]:
     title = f"How many {section} zebras?"
     return [
         nf.ReportQuestion(name=f"seen-{section}", title=title, section=section, table=found),
-        nf.ReportQuestion(
-            name=f"told-{section}",
-            title="",
-            section=section,
-            table=found,
-            say=lambda _: [f"Told of {section}"],
-        ),
+        nf.ReportQuestion(f"told-{section}", "", section, found, lambda _: [f"Told of {section}"]),
     ]
 
 
