@@ -64,8 +64,9 @@ def read_rows(comparison: Comparison) -> list[str]:
         else f"{row['model']} has none"
         for row in ends.iter_rows(named=True)
     )
+    rows = "rows, or the same weights" if comparison.weighted or comparison.strata else "rows"
     return [
-        f"The models do not have the same rows: {fewest}, {most}. Their values may differ because of the "
+        f"The models do not have the same {rows}: {fewest}, {most}. Their values may differ because of the "
         "rows, and the tests do not see that. The prevalence of the log is that of all these rows together."
     ]
 

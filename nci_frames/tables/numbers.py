@@ -95,10 +95,12 @@ def _short(value: float, digits: int, *, least: float) -> str:
 def format_count(rows: float | None) -> str:
     """Format a number of rows, or a sum of weights.
 
-    >>> [format_count(n) for n in (1234567, 0.5, None)]
-    ['1,234,567', '0.5', '']
+    >>> [format_count(n) for n in (1234567, 1664293.25, 0.5, 1e30, None)]
+    ['1,234,567', '1,664,293', '0.5', '1e+30', '']
     """
-    return "" if rows is None else f"{rows:,}" if isinstance(rows, int) else f"{rows:,.6g}"
+    if rows is None:
+        return ""
+    return f"{rows:,.0f}" if isinstance(rows, int) or 1e6 <= rows < 1e15 else f"{rows:,.6g}"
 
 
 def format_group(group: int | None) -> str:

@@ -298,11 +298,14 @@ def test_counts_without_a_row_have_tables_without_a_row():
         ((20, 980), None),
     ],
 )
-def test_models_with_different_rows_are_said_to_have_them(totals, told):
+@pytest.mark.parametrize("weight", [None, 1.0])
+def test_models_with_different_rows_are_said_to_have_them(totals, told, weight):
     positives, negatives = np.array([20, 20, totals[0]]), np.array([980, 980, totals[1]])
-    counts = counts_at(positives // 2, negatives // 100, positives, negatives)
+    key = {} if weight is None else {"weight": weight}
+    counts = counts_at(positives // 2, negatives // 100, positives, negatives, **key)
     compared = nf.compare_models(counts, prevalence=[0.01])
+    same = "the same rows" if weight is None else "the same rows, or the same weights"
     said = json.loads(render_json(compared, questions=questions("same_rows")))["questions"]
     assert ("same_rows" in said) == (told is not None)
     if told is not None:
-        assert said["same_rows"]["sentences"][0].startswith(f"The models do not have the same rows: {told}.")
+        assert said["same_rows"]["sentences"][0].startswith(f"The models do not have {same}: {told}.")
