@@ -6,10 +6,18 @@ from pathlib import Path
 
 import pytest
 
-LONG = [Path(__file__).parent / "nci_frames" / room for room in ("charts", "questions", "reporting")]
+LONG = [Path(__file__).parent / "nci_frames" / room for room in ("charts", "jobs", "questions", "reporting")]
 
 # Hardly anything of what is imported and collected is garbage.
 gc.set_threshold(50_000)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path):
+    """Look for no examples in the docstrings of test files, which each worker would search."""
+    found = yield
+    tests = file_path.name.startswith("test_")
+    return [collector for collector in found if not tests or type(collector) is pytest.Module]
 
 
 def pytest_collection_finish():

@@ -13,6 +13,7 @@ from nci_frames.schemas import RANKING
 PACKAGE = Path(nf.__file__).parent
 
 
+@pytest.mark.thorough
 def test_every_part_is_shared_and_not_written_again():
     sources = "\n".join(p.read_text() for p in PACKAGE.rglob("*.py") if p.name != "docstrings.py")
     words = re.sub(r"\s+", " ", sources)

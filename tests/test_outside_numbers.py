@@ -71,6 +71,7 @@ def test_decision_curves_of_dcurves():
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("sensitivity", "specificity", "brier", "of_predictive_values", "benefits"),
     [
@@ -165,6 +166,7 @@ def test_brier_score_of_yardstick():
     assert scores["value"].item() == pytest.approx(0.10561859, abs=5e-9)
 
 
+@pytest.mark.thorough
 def test_expected_confusion_of_nannyml():
     """Confidence-based estimates, by their formula: a row with score s is a positive with probability s.
 

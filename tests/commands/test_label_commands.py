@@ -81,6 +81,7 @@ def test_plan_compares():
     assert re.search(r"paired\W+153\W", told)
 
 
+@pytest.mark.thorough
 def test_no_output_replaces_a_log_or_the_plan(logs):
     asked = ("--budget", "50", "--metric", "recall", "--threshold", "2.5", "--pilot", "labelled.parquet")
     ended(0, "plan-labels", "traffic.parquet", *asked)

@@ -45,6 +45,7 @@ def of_day(frame: pl.DataFrame, day: int | None) -> pl.DataFrame:
     return frame.with_columns(day=pl.lit(day, pl.Int64))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "options"), APART)
 def test_a_group_has_what_it_has_alone_whatever_the_order_of_rows(name, options):
     call = calls()[name]
@@ -60,7 +61,7 @@ def test_a_group_has_what_it_has_alone_whatever_the_order_of_rows(name, options)
 
 
 ETAS = {None: 0.001, 2: 0.3}
-BY_KEY: list[tuple[str, dict[str, Any]]] = [
+BY_KEY: list[Any] = [
     *(
         (name, {})
         for name, call in calls().items()
@@ -69,7 +70,7 @@ BY_KEY: list[tuple[str, dict[str, Any]]] = [
         # A difference and a roll-up are of all groups.
         and name not in ("decompose_difference", "roll_up", "select_operating_points")
     ),
-    ("bootstrap", {"metric": ["precision", "pr_auc"], "units": None}),
+    pytest.param("bootstrap", {"metric": ["precision", "pr_auc"], "units": None}, marks=pytest.mark.thorough),
     ("project_rates", {"metrics": ["precision", "recall", nf.expected_cost(c_fn=20)], "beta": [0.5, 2]}),
     ("select_operating_points", {"tpr": None, "metric": "f_beta"}),
     ("select_operating_points", {"tpr": None, "precision": 0.9}),
@@ -126,6 +127,7 @@ OF_BOTH: list[tuple[str, dict[str, Any]]] = [
 LACKING = {2: ("no positives", ("tp", "fn")), 3: ("no negatives", ("fp", "tn"))}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "options"), OF_BOTH)
 def test_a_group_without_a_class_has_no_value_and_says_why(name, options):
     call = calls()[name]

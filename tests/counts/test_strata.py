@@ -11,6 +11,7 @@ from polars.testing import assert_frame_equal
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import nci_frames as nf
+from tests.cases import first_quick
 
 CELLS = ["tp", "fp", "fn", "tn"]
 
@@ -49,8 +50,8 @@ def test_counts_are_whole_rows_of_each_weight(thresholds: Any) -> None:
         assert_frame_equal(counts.filter(weight=weight).drop("weight"), alone)
 
 
-@pytest.mark.parametrize("wide", [False, True])
-@pytest.mark.parametrize("thresholds", ["exact", [0.2, 0.5]], ids=str)
+@pytest.mark.parametrize("wide", first_quick([True, False]))
+@pytest.mark.parametrize("thresholds", first_quick(["exact", [0.2, 0.5]]), ids=str)
 def test_weights_that_are_none_are_found_wherever_they_stand(thresholds: Any, wide: bool) -> None:
     good = weighted_log(3).sort("model").with_columns(other=1 - pl.col("score"))
     scores = {"scores": {"a": "score", "b": "other"}} if wide else {}
@@ -86,6 +87,7 @@ def test_sums_and_rates_are_those_of_the_rows(seed: int, exact: bool) -> None:
         assert row["observed_prevalence"] == pytest.approx((tp + fn) / (tp + fp + fn + tn), rel=1e-12)
 
 
+@pytest.mark.thorough
 @given(seed=st.integers(0, 10**6))
 def test_areas_are_those_of_the_rows(seed: int) -> None:
     log = weighted_log(seed)

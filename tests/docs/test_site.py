@@ -53,6 +53,7 @@ def headings(path: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", word.lower()).replace(" ", "-") for word in words}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_link_leads_to_a_file_and_a_heading_that_exist(page):
     links = [str(token.attrs.get("href") or token.attrs.get("src") or "") for token in tokens(page)]

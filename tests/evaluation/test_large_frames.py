@@ -51,6 +51,7 @@ def test_rates_are_computed_some_rows_at_a_time(monkeypatch):
     assert_frame_equal(nf.compute_rates(counts), whole, check_exact=True)
 
 
+@pytest.mark.thorough
 def test_pooling_takes_little_memory_besides_its_result(monkeypatch):
     monkeypatch.setattr("nci_frames.counts.exact_sums._ROWS_AT_A_TIME", 2_000)
     counts = distinct_scores(16, 2_000)

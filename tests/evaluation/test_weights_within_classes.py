@@ -217,6 +217,7 @@ def test_rates_of_segments_hold_where_all_segments_were_drawn_together() -> None
     assert (held >= 0.93 * 4 * logs).all(), held / (4 * logs)
 
 
+@pytest.mark.thorough
 def test_resampled_segments_vary_as_their_rates() -> None:
     """At the border of two ranges of scores, where a segment with rows of fixed number would not vary."""
     rng = np.random.default_rng(4)

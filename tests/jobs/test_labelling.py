@@ -32,7 +32,7 @@ def pilot_counts(apart=3.2, positives=200, negatives=4000, seed=5):
 
 @pytest.mark.filterwarnings("ignore::nci_frames.FewLabelsWarning")
 @pytest.mark.parametrize(
-    ("metric", "budget"), first_quick([("recall", 7), ("precision", 4), ("f_beta", 100), ("recall", 1001)], 3)
+    ("metric", "budget"), first_quick([("recall", 7), ("precision", 4), ("f_beta", 100), ("recall", 1001)], 2)
 )
 def test_a_plan_divides_the_rows_of_the_log(metric, budget):
     log = scored_log()
@@ -71,6 +71,7 @@ def test_a_comparison_of_few_labels_keeps_to_its_budget(budget):
     assert plan["labels"].sum() == budget
 
 
+@pytest.mark.thorough
 def test_score_counts_are_planned_like_their_rows():
     log, pilot = scored_log().drop("truth"), pilot_counts()
     asked = {"budget": 300, "metric": "recall", "threshold": 2.5, "pilot": pilot}
@@ -136,12 +137,15 @@ def test_a_small_log_is_labelled_as_a_whole():
     assert plan["share"].unique().to_list() == [1.0]
 
 
+@pytest.mark.thorough
 def test_of_a_log_labelled_as_a_whole_a_plan_promises_what_random_rows_do():
     """The log has all its rows in either case; other traffic has other shares of each range."""
     asked = {"metric": "recall", "threshold": 2.5, "pilot": pilot_counts(), "prevalence": 0.1}
     gains = nf.expected_half_widths(scored_log(rows=4000, share=0.1), budget=4000, **asked)
-    planned, uniform, _ = gains["half_width"]
+    planned, uniform, twice = gains["half_width"]
     assert planned == pytest.approx(uniform, rel=0.1)
+    assert twice is not None
+    assert gains["reason"].null_count() == 3
 
 
 @pytest.mark.long
@@ -273,11 +277,9 @@ def test_few_labels_are_doubted_and_a_missing_half_width_has_a_reason():
     assert gains["half_width"].is_null().to_list() == [False, True, False]
     assert gains["reason"].is_not_null().to_list() == [False, True, False]
     assert "no positive" in gains["reason"][1]
-    enough = nf.expected_half_widths(scored_log(), budget=4000, **asked)
-    assert enough["half_width"].null_count() == 0
-    assert enough["reason"].null_count() == 3
 
 
+@pytest.mark.thorough
 def test_costs_must_be_given_and_then_count():
     asked = {"budget": 400, "threshold": 2.5, "pilot": pilot_counts()}
     for metric in ("expected_cost", "normalised_cost", "relative_cost"):

@@ -188,6 +188,7 @@ def test_costs_and_alerts_are_told_in_numbers_of_the_user(ask):
     assert f"{row['recall'] * 2e4:,.0f} of 20,000 positives found" in text
 
 
+@pytest.mark.thorough
 def test_alerts_at_a_threshold_of_its_own_are_those_of_the_rows_that_chose_it(ask):
     same = " (on the rows that chose the threshold)"
     assert [answer_lines(ask(volume=volume))[-1].endswith(same) for volume in (None, 1000)] == [True] * 2

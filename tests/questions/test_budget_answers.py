@@ -15,7 +15,7 @@ COUNTS = nf.count_confusion(LOG.with_columns(score=1 / (1 + (-pl.col("score")).e
 
 def asked(alerts: float, confidence: float | None) -> nf.Comparison:
     question = nf.Question(prevalence=1e-3, alerts=alerts, volume=1e6, confidence=confidence)
-    return nf.compare_models(COUNTS, prevalence=[1e-3, 0.1], question=question, repeats=20)
+    return nf.compare_models(COUNTS, prevalence=[1e-3, 0.1], question=question, repeats=2)
 
 
 def test_the_bounds_of_the_alerts_are_those_of_clopper_and_pearson():
@@ -82,7 +82,7 @@ def test_a_budget_below_one_row_of_the_log_is_told_and_recommends_no_model():
 
 def test_a_budget_of_more_than_half_of_the_rows_has_a_slider():
     question = nf.Question(prevalence=1e-3, alerts=600_000, volume=1e6)
-    compared = nf.compare_models(COUNTS, prevalence=1e-3, question=question, repeats=20)
+    compared = nf.compare_models(COUNTS, prevalence=1e-3, question=question, repeats=2)
     asked_for = live_numbers(compared)["asked"]
     assert asked_for["words"] == [f"at most {n} among 1,000,000 rows" for n in ("300,000", "600,000")]
     assert asked_for["first"] == 1

@@ -10,6 +10,7 @@ import nci_frames as nf
 from nci_frames.questions.segment_lines import judged_model, segment_lines, why_untested
 from nci_frames.questions.segments import LABEL, segment_labels, segment_numbers, worst_first
 from nci_frames.tables.numbers import format_value
+from tests.cases import first_quick
 from tests.chart_specs import unpacked
 from tests.comparisons import MODELS, altered, comparison, questions
 from tests.logs import counts_at, random_log
@@ -84,12 +85,12 @@ def test_listed_areas_have_a_rank_only_where_the_log_can_tell_the_value(prevalen
     assert told or areas["reason"].unique().to_list() == ["too few negatives"]
 
 
-@pytest.mark.parametrize("metric", [None, "pr_auc"])
+@pytest.mark.parametrize("metric", first_quick(["pr_auc", None]))
 def test_the_line_of_all_rows_is_at_the_threshold_of_the_segments(metric):
     """The value of the answer is judged on other rows than those that chose the threshold."""
     counts = nf.count_confusion(random_log(900), by="country", thresholds="exact")
     question = nf.Question(prevalence=0.1, metric=metric)
-    shown = nf.compare_models(counts, prevalence=0.1, segments="country", question=question, repeats=20)
+    shown = nf.compare_models(counts, prevalence=0.1, segments="country", question=question, repeats=2)
     whole = nf.compute_rates(nf.pool_counts(counts, over="country")).filter(model=judged_model(shown))
     at = nf.select_operating_points(whole, threshold=shown.segment_threshold)
     expected = nf.project_rates(at, metrics="f_beta", prevalence=0.1)["value"].item()
@@ -143,7 +144,7 @@ def test_segments_that_cannot_be_judged_have_no_parts_of_a_difference():
         for name, (positives, tp) in zip(("at", "de", "fr"), found.rows(), strict=True)
     )
     question = nf.Question(prevalence=0.1, threshold=0.5)
-    shown = nf.compare_models(counts, prevalence=0.1, segments="country", question=question, repeats=20)
+    shown = nf.compare_models(counts, prevalence=0.1, segments="country", question=question, repeats=2)
     (drawn,) = questions("differences")
     told = drawn.table(shown).select("country", pl.col("due_to_rates").is_null(), "reason").rows()
     assert told == [("de", False, None), ("fr", True, "fewer than 20 positives")]
@@ -152,7 +153,7 @@ def test_segments_that_cannot_be_judged_have_no_parts_of_a_difference():
         prevalence=0.1,
         segments="country",
         question=question,
-        repeats=20,
+        repeats=2,
     )
     assert drawn.table(few) is None
 
@@ -163,7 +164,7 @@ def test_two_keys_and_a_field_have_columns():
         [80, 70, 60], [10, 20, 30], 100, 1000, model="a", country=["at", "at", "de"], tier=[1, 2, 1]
     )
     field = pl.DataFrame({"country": ["at", "at", "de"], "tier": [1, 2, 1], "prevalence": [0.1, 0.2, 0.3]})
-    found = nf.compare_models(counts, prevalence=field, segments=["country", "tier"], repeats=20)
+    found = nf.compare_models(counts, prevalence=field, segments=["country", "tier"], repeats=2)
     numbers = segment_numbers(found)
     rows = dict(zip(zip(*numbers["names"], strict=True), unpacked(numbers["table"]), strict=True))
     assert {key: row["field"] for key, row in rows.items()} == {

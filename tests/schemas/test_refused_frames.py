@@ -89,6 +89,7 @@ def test_a_false_claim_to_be_sorted_changes_nothing(call):
         assert_frame_equal(found, expected)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("call", TAKE_COUNTS, ids=lambda call: call.name)
 def test_rates_are_counts_too(call):
     """What rates add to counts must not be taken for keys, which would part every point from the others."""

@@ -9,6 +9,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.counting.logs.reading import Scan
+from tests.cases import first_quick
 from tests.logs import once
 
 ROWS = 6000
@@ -49,7 +50,7 @@ def plan_at(edges, rows, labels):
 
 
 @pytest.mark.parametrize("decimals", [12, 2])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", first_quick([np.float32, np.float64]))
 def test_each_stratum_has_its_labels(decimals, dtype):
     log = a_log(decimals=decimals, dtype=dtype)
     plan = plan_of(log)
@@ -90,6 +91,7 @@ def test_files_and_order_do_not_matter(tmp_path):
     assert_frame_equal(some, drawn.filter(pl.col("stratum") == 1).select("id", "weight"))
 
 
+@pytest.mark.thorough
 def test_rows_of_few_scores_are_found_by_their_other_columns(monkeypatch):
     monkeypatch.setattr("nci_frames.counting.drawing.rows._MOST_KEPT", 0)
     log = with_extras(a_log(decimals=2))
@@ -105,6 +107,7 @@ def test_rows_of_few_scores_are_found_by_their_other_columns(monkeypatch):
     )
 
 
+@pytest.mark.thorough
 def test_other_columns_are_read_of_few_rows(tmp_path, monkeypatch):
     """Polars chooses the rows by their scores while it reads the file, and gives no others."""
     log = with_extras(a_log(200_000))

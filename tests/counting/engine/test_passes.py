@@ -99,8 +99,8 @@ def test_many_score_columns_are_read_some_at_a_time(tmp_path: Path, kind: str) -
 
 
 @pytest.mark.filterwarnings("ignore::nci_frames.InvalidRowsWarning")
-@pytest.mark.parametrize("keys", [{}, {"segments": ["country", "day"], "fold": "fold"}], ids=["none", "keys"])
-@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("keys", first_quick([{"segments": ["country", "day"], "fold": "fold"}, {}]))
+@pytest.mark.parametrize("weight", first_quick(["weight", None]))
 @pytest.mark.parametrize("thresholds", [[0.25, 0.5], "exact"], ids=["grid", "exact"])
 def test_a_wide_log_is_counted_as_the_long_one(keys: Any, weight: str | None, thresholds: Any) -> None:
     """Also its rows that are not valid: each is dropped for the first of its reasons."""

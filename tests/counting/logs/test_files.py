@@ -102,6 +102,7 @@ def test_many_folders_of_keys_are_few_scans(tmp_path: Path, ending: str) -> None
     assert error.value.where == f"1 of 80 files: {str(bad)!r}"
 
 
+@pytest.mark.thorough
 def test_small_files_are_read_as_one_batch(tmp_path: Path) -> None:
     for number in range(40):
         write(tmp_path / f"{number}.parquet", 2)

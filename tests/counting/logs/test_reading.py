@@ -10,6 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
+from tests.cases import first_quick
 from tests.logs import COUNTS
 
 LOG = pl.DataFrame(
@@ -48,7 +49,7 @@ def dropping(folder: Path, *, files: bool) -> pl.LazyFrame:
 
 
 @pytest.mark.parametrize("files", [False, True])
-@pytest.mark.parametrize("engine", ["streaming", "in-memory"])
+@pytest.mark.parametrize("engine", first_quick(["streaming", "in-memory"]))
 @pytest.mark.parametrize("name", CHANGES)
 def test_what_was_dropped_is_told_by_every_frame(tmp_path: Path, name: str, engine: str, files: bool) -> None:
     change = CHANGES[name]

@@ -89,6 +89,7 @@ def test_all_changes_of_order_that_a_fine_grid_shows_are_found(points):
     assert seen > 10
 
 
+@pytest.mark.thorough
 def test_two_crossings_between_near_neighbours_are_both_found():
     """Model b is above a everywhere, except for a dip, as deep as one number makes it."""
 

@@ -46,6 +46,7 @@ def test_the_map_names_the_best_everywhere(points):
 
 
 # Three points that meet in one.
+@pytest.mark.thorough
 @example(points=[("a", 18, 9), ("b", 0, 45), ("b", 42, 54), ("b", 48, 0)], beta=0.5)
 @given(points=points, beta=st.sampled_from([0.0, 0.5, 1.0, 3.0, float("inf")]))
 def test_winners_over_prevalence_are_best(points, beta):

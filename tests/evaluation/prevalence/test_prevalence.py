@@ -137,6 +137,7 @@ def test_the_fit_test_is_seldom_wrong_and_sees_other_positives():
     assert refused["reason"].str.contains("no mixture").all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("eta", [0.3, 0.9, 0.97, 1.0])
 def test_intervals_hold_where_most_traffic_is_positive_and_few_positives_are_known(eta):
     found = nf.estimate_prevalence(*simulated(eta, rows=3000, repeats=200, labelled=(50, 1000)))
@@ -307,6 +308,7 @@ def test_precision_without_a_false_positive_may_be_low_at_the_lowest_prevalence(
     assert found["lower"].item() < 0.1  # it was 0.7
 
 
+@pytest.mark.thorough
 def test_all_models_get_one_estimate_the_median():
     reference, traffic = simulated(0.1, rows=5000, repeats=2)
     twin = reference.with_columns(pl.lit("b").alias("model"))
@@ -336,6 +338,7 @@ def test_all_models_get_one_estimate_the_median():
     assert nf.project_traffic(rates, whole, metrics="precision")["prevalence"].n_unique() == 1
 
 
+@pytest.mark.thorough
 def test_without_an_estimate_there_is_a_reason():
     reference, traffic = simulated(0.1, rows=5000, repeats=2)
     rates = nf.compute_rates(reference.filter(pl.col("threshold") == AT), interval="wilson")

@@ -53,6 +53,7 @@ def test_bins_between_edges_are_those_of_scikit_learn():
     assert (1 - other["predicted"]).reverse().to_list() == pytest.approx(predicted.tolist(), rel=1e-9)
 
 
+@pytest.mark.thorough
 @given(logs.rows)
 def test_bins_of_equal_share(rows):
     log = logs.log_of([(label, place) for place, (label, _) in enumerate(rows)], 100)

@@ -121,6 +121,7 @@ def test_bounds_of_a_grid_hold_wherever_its_rows_are(seed, eta):
             assert found[name]["upper"] - found[name]["lower"] < 2
 
 
+@pytest.mark.thorough
 def test_what_cannot_be_told_is_null_with_a_reason():
     def told(rows, eta=0.3, thresholds="exact", **weights):
         log = logs.log_of(rows).with_columns(**weights)

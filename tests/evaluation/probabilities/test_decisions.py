@@ -39,6 +39,7 @@ def test_net_benefit_is_what_the_rows_say(rows, eta, place, adjusted):
         assert avoided == pytest.approx((benefit - found["treat_all"]) * (1 - t) / t, abs=1e-12)
 
 
+@pytest.mark.thorough
 @given(logs.anywhere, logs.prevalences, st.floats(0, 0.99), st.booleans())
 def test_bounds_of_a_grid_enclose_the_net_benefit(rows, eta, t, adjusted):
     log = logs.log_of(rows)
@@ -58,6 +59,7 @@ def test_a_float32_score_reaches_the_threshold_that_it_was_logged_as():
     assert found["net_benefit"].item() == 0.5
 
 
+@pytest.mark.thorough
 @given(logs.rows)
 def test_the_brier_score_is_twice_the_mean_expected_cost(rows):
     log, eta = logs.log_of(rows, 20), 0.3

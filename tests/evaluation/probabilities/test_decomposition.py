@@ -1,5 +1,6 @@
 """The parts of a proper score: printed numbers, isotonic regression without rounding, identities."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.stats import beta
 from sklearn.isotonic import IsotonicRegression
 
 import nci_frames as nf
+from tests.cases import first_quick
 from tests.evaluation.probabilities import logs
 
 PARTS = ("value", "miscalibration", "discrimination", "uncertainty")
@@ -114,8 +116,9 @@ def test_the_example_of_the_python_package_hmeasure():
     assert found["value"].item() == pytest.approx(0.18889596344769588, rel=1e-12)
 
 
-@pytest.mark.parametrize("costs", [(2.0, 2.0), (1.5, 4.0), "prevalence"])
-@pytest.mark.parametrize("eta", [0.02, 0.5])
+@pytest.mark.parametrize(
+    ("costs", "eta"), first_quick(itertools.product([(1.5, 4.0), "prevalence", (2.0, 2.0)], [0.02, 0.5]), 2)
+)
 def test_it_is_the_integral_over_costs(costs, eta):
     rng = np.random.default_rng(2)
     log = logs.log_of(
@@ -142,6 +145,7 @@ def test_with_even_costs_it_is_discrimination_over_uncertainty(rows, eta):
     assert found["value"].item() == pytest.approx(share, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.thorough
 @given(logs.anywhere, st.sampled_from([0.001, 0.4]))
 def test_every_log_behind_a_grid_lies_within_the_bounds(rows, eta):
     log = logs.log_of(rows)

@@ -81,6 +81,7 @@ def test_50_digits_at_a_prevalence_of_one_in_a_billion(adjusted):
             assert abs(value / exact - 1) < 1e-12
 
 
+@pytest.mark.thorough
 @given(
     logs.anywhere,
     logs.prevalences,

@@ -42,6 +42,7 @@ def boxes(tpr: Any, fpr: Any, of_tpr: Any, of_fpr: Any) -> pl.DataFrame:
     )
 
 
+@pytest.mark.thorough
 def test_delta_is_that_of_footnote_4():
     """Brabec et al. (2020), TPR .6 ± .06, FPR .001 ± .0005: Delta 0.313859 at eta 0.00144855, bound 0.5."""
     rates = nf.compute_rates(PAPER, half_width=(0.06, 0.0005))

@@ -73,6 +73,7 @@ def test_a_projection_that_would_not_fit_in_memory_is_refused(monkeypatch):
     assert nf.project_rates(part, metrics="precision", prevalence=many).height == 1_000_000
 
 
+@pytest.mark.thorough
 @given(tp=st.integers(0, 3), fp=st.integers(0, 3), positives=st.integers(0, 3), negatives=st.integers(0, 3))
 def test_undefined_values_have_a_reason(tp, fp, positives, negatives):
     counts = counts_at(min(tp, positives), min(fp, negatives), positives, negatives)

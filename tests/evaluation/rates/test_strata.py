@@ -50,6 +50,7 @@ def test_no_hit_says_as_little_as_the_heaviest_rows_can_hide() -> None:
     assert rates["tpr_upper"].item() == pytest.approx(z2 / (500 / 9 + z2))
 
 
+@pytest.mark.thorough
 def test_strata_made_by_score_have_no_rows_in_the_scores_of_others() -> None:
     """All 500 false positives are of weight 1; no row of weight 100, which all score lower, can be one."""
     score = np.append(np.linspace(0.5, 1.0, 1000), np.linspace(0.0, 0.49, 1000))
@@ -81,6 +82,7 @@ def test_intervals_hold_where_strata_are_made_by_score() -> None:
     assert (held / repeats > 0.93 - 2 * (0.93 * 0.07 / repeats) ** 0.5).all()
 
 
+@pytest.mark.thorough
 def test_a_log_knows_a_rate_no_better_than_all_rows_of_its_traffic():
     """Of 20,000 rows those above the threshold are all in the log, and 1,000 of the others."""
     rng, logs, rows = np.random.default_rng(3), 400, 20_000

@@ -98,6 +98,7 @@ def test_columns_and_differences():
     assert (one["p_value"], one["distinguishable"], one["difference"], one["lower"]) == (1, False, None, None)
 
 
+@pytest.mark.thorough
 def test_one_positive_tells_nothing():
     counts = points([1, 0], [3, 5], positives=1, negatives=100)
     for metric in ("recall", "f_beta"):
@@ -174,7 +175,7 @@ def test_undefined_values():
     assert found["difference"].null_count() == 1
 
 
-@pytest.mark.parametrize("metric", ["lr_plus", "lr_minus", "diagnostic_odds_ratio"])
+@pytest.mark.parametrize("metric", first_quick(["lr_plus", "lr_minus", "diagnostic_odds_ratio"]))
 def test_infinite_values(metric):
     """A value without a distance to others is compared with none of them, and others are not with it."""
     counts = points([60, 62, 30, 0], [0, 21, 25, 1000])
@@ -248,6 +249,7 @@ def test_what_does_not_vary_has_no_width_however_large_the_lead():
     assert 0.2 < found.half_width(2.0)[0, 1] < 0.3
 
 
+@pytest.mark.thorough
 def test_groups_are_led_by_the_best_that_is_left():
     # Six models far apart but for two pairs.
     tp = {"a": 900, "b": 899, "c": 700, "d": 500, "e": 499, "f": 498}
@@ -293,7 +295,7 @@ def many_logs(number: int, positives: int, negatives: int, shifts: tuple[float, 
 
 
 @pytest.mark.parametrize("metric", first_quick(["recall", "precision", "f_beta", "mcc"], 2))
-@pytest.mark.parametrize("thresholds", ["exact", [0.0, 0.5, 1.0, 1.5, 2.0]])
+@pytest.mark.parametrize("thresholds", first_quick(["exact", [0.0, 0.5, 1.0, 1.5, 2.0]]))
 def test_the_values_are_those_of_selected_points(metric, thresholds):
     counts = nf.count_confusion(random_log(3000, values=400).drop("fold", "country"), thresholds=thresholds)
     etas = [0.001, 0.02, 0.3]
@@ -348,6 +350,7 @@ def test_the_answer_compares_models_at_the_budget():
     assert dict(compared.answer.select("model", "distinguishable").rows()) == told
 
 
+@pytest.mark.thorough
 def test_bounds_of_few_units_are_extended_to_the_band_of_the_rates():
     tp, size = np.zeros((2, 100), np.int64)
     tp[:8], size[:8] = [15, 11, 9, 14, 6, 12, 13, 10], 20

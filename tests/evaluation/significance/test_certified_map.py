@@ -68,6 +68,7 @@ def test_ranges_have_the_models_that_a_comparison_at_each_prevalence_keeps(units
         assert set(models) >= set(kept)
 
 
+@pytest.mark.thorough
 def test_equal_models_are_several_everywhere():
     log = units_log([1.5], (200, 3000))
     twice = pl.concat([log, log.with_columns(model=pl.lit("twin"))])
