@@ -68,12 +68,15 @@ def test_two_models(tmp_path, monkeypatch):
     assert drawn.group_by("unit").len()["len"].unique().to_list() == [2]
 
 
-def test_a_pilot_of_rows_needs_no_units(logs):
+def test_a_pilot_of_rows_needs_no_units_that_must_be_named_otherwise(logs):
     asked = ("-n", "50", "--metric", "recall", "--threshold", "2.5", "--pilot", "labelled.parquet")
     told = ended(0, "plan-labels", "traffic.parquet", *asked, "--units", "--unit", "unit").output
     assert "half-widths to expect" in told
     assert "if the scores are probabilities" not in told
     assert pl.read_csv("labels-plan.csv")["labels"].sum() == 50
+    told = ended(3, "plan-labels", "traffic.parquet", *asked, "--units").output
+    assert "no column of units was named" in told
+    assert "name the column with --unit unit" in told
 
 
 def test_plan_compares():
@@ -98,10 +101,3 @@ def test_no_output_replaces_a_log_or_the_plan(logs):
     ):
         assert "the output lies among the sources" in ended(2, *command, "--out", out).output
     assert {name: Path(name).read_bytes() for name in before} == before
-
-
-def test_units_that_are_not_named_are_asked_for(logs):
-    asked = ("--budget", "50", "--metric", "recall", "--threshold", "2.5", "--pilot", "labelled.parquet")
-    told = ended(3, "plan-labels", "traffic.parquet", *asked, "--units").output
-    assert "no column of units was named" in told
-    assert "name the column with --unit unit" in told

@@ -128,11 +128,6 @@ def test_costs_choose_the_metric_and_the_lowest_is_best():
     assert {layer["encoding"]["y"]["sort"]["order"] for layer in drawn["layer"]} == {"ascending"}
 
 
-def test_an_unknown_metric_is_told_those_that_a_report_takes():
-    with pytest.raises(nf.UnknownMetricError, match=r"known are accuracy, .*expected_cost$"):
-        nf.compare_classes(counts(), metric="unheard")
-
-
 def test_costs_beside_another_metric_are_refused():
     costs = {("cat", "ant"): 5}
     with pytest.raises(nf.ParameterError, match="either another metric or costs"):

@@ -135,35 +135,10 @@ def test_the_sliders_move_by_keys_and_say_where_they_are(visit, tables):
 def test_numbers_are_written_as_in_python(visit):
     values = [0.9234, 0.04567, 1.0, 1.23e-5, 0.0, None, 0.0994, 0.09951, 0.000996, 0.00099449, 5e-324]
     values += [9.9951, 13.685, 99.96, -1834.2]
-    grid = [
-        0.5,
-        0.001,
-        0.0316228,
-        1e-4,
-        0.000316228,
-        10.0,
-        0.0,
-        2.3456,
-        123.4,
-        999.5,
-        1234.0,
-        0.9999,
-        0.99995,
-    ]
-    thresholds = [
-        0.5,
-        0.123456789,
-        -12.0,
-        0.9999999,
-        -2e-5,
-        1e-5,
-        999_999.5,
-        1_234_567.0,
-        0.99999987,
-        -3e14,
-        2e15,
-        1 - 2**-53,
-    ]
+    grid = [0.5, 0.001, 0.0316228, 1e-4, 0.000316228, 10.0, 0.0, 2.3456, 123.4, 999.5, 1234.0]
+    grid += [0.9999, 0.99995]
+    thresholds = [0.5, 0.123456789, -12.0, 0.9999999, -2e-5, 1e-5, 999_999.5, 1_234_567.0, 0.99999987]
+    thresholds += [-3e14, 2e15, 1 - 2**-53]
     shares = [0.5, 0.02, 0.000213, 1e-4, 0.3, *(1 / n for n in range(105, 1000, 10))]
     # In the middle of two numbers of a few digits, whether they are binary fractions or not; and any others.
     rng = np.random.default_rng(0)

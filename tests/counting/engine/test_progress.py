@@ -37,16 +37,9 @@ def test_a_terminal_sees_how_far_it_is_and_a_file_nothing(tmp_path: Path) -> Non
 @pytest.mark.long
 def test_a_report_shows_every_step(tmp_path: Path) -> None:
     write_synthetic_logs(tmp_path / "log", rows=1_000)
-    command = [
-        sys.executable,
-        "-m",
-        "nci_frames",
-        "report",
-        str(tmp_path / "log"),
-        "--out",
-        str(tmp_path / "out"),
-    ]
-    text = _seen_on_a_terminal([*command, "--prevalence", "0.01", "--beta", "1", "--format", "json"])
+    command = [sys.executable, "-m", "nci_frames", "report", str(tmp_path / "log")]
+    command += ["--out", str(tmp_path / "out"), "--prevalence", "0.01", "--beta", "1", "--format", "json"]
+    text = _seen_on_a_terminal(command)
     assert 0 < text.index("answering the question") < text.index("writing the report")
 
 

@@ -282,22 +282,17 @@ def test_the_highest_thresholds_of_each_tpr_have_all_that_may_be_the_best(log):
     assert nf.select_operating_points(few, **options).equals(nf.select_operating_points(rates, **options))
 
 
-def test_few_rates_grids_and_sums_of_weights_keep_all_their_points(monkeypatch):
+def test_only_many_points_at_every_score_are_thinned_and_are_a_grid_then(monkeypatch):
     log = random_log(rows=500)
     exact = nf.compute_rates(nf.count_confusion(log, thresholds="exact"))
     assert hull.highest_of_each_tpr(exact) is exact
-    monkeypatch.setattr(hull, "_MANY", 0)
-    assert len(hull.highest_of_each_tpr(exact)) < len(exact)
-    weighed = exact.with_columns(pl.col("tp", "fp", "fn", "tn").cast(pl.Float64))
-    for rates in (weighed, nf.compute_rates(nf.count_confusion(log, thresholds=[0.2, 0.4, 0.6]))):
-        assert hull.highest_of_each_tpr(rates) is rates
-
-
-def test_what_was_thinned_does_not_claim_that_no_score_was_left_out(monkeypatch):
-    exact = nf.compute_rates(nf.count_confusion(random_log(rows=500), thresholds="exact"))
     monkeypatch.setattr(hull, "_MANY", 0)
     monkeypatch.setattr(drawn_curves, "_MANY_POINTS", 20)
     thinned = drawn_curves.report_curves(exact, exact["model"].unique().to_list())
     for few in (hull.highest_of_each_tpr(exact), thinned):
         assert len(few) < len(exact)
+        # It is not claimed that no score was left out.
         assert few["resolution"].unique().to_list() == ["grid"]
+    weighed = exact.with_columns(pl.col("tp", "fp", "fn", "tn").cast(pl.Float64))
+    for rates in (weighed, nf.compute_rates(nf.count_confusion(log, thresholds=[0.2, 0.4, 0.6]))):
+        assert hull.highest_of_each_tpr(rates) is rates

@@ -263,16 +263,7 @@ def test_small_segments_and_a_file_of_prevalences_on_the_command_line(tmp_path):
     least = int(positives["len"].sort()[-1])
     few = positives.filter(pl.col("len") < least)[KEY].to_list()
     assert 1 <= len(few) < len(positives)
-    asked = [
-        "--prevalence",
-        tmp_path / "field.csv",
-        "--min-positives",
-        least,
-        "--beta",
-        "1",
-        "--threshold",
-        "0",
-    ]
+    asked = ["--prevalence", tmp_path / "field.csv", "--min-positives", least, "--beta", 1, "--threshold", 0]
     ended(0, "report", tmp_path / "log.parquet", *asked, "--out", tmp_path / "out", "--format", "json")
     told = pl.read_parquet(tmp_path / "out" / "tables" / "field_areas.parquet").filter(metric="pr_auc")
     pooled = given.filter(pl.col(KEY).is_in(few))

@@ -154,8 +154,9 @@ def test_positives_above_all_negatives_are_estimated():
     assert found["prevalence"] == pytest.approx((0.13 - 0.1) / (1 - 0.1), abs=1e-9)
 
 
-def test_keys_that_only_one_side_has():
+def test_keys_of_another_type_or_of_one_side_alone():
     reference, traffic = simulated(0.2, rows=10_000, repeats=3)
+    assert nf.estimate_prevalence(reference, traffic.cast({"segment": pl.Int8}))["supported"].all()
     shared = nf.estimate_prevalence(nf.pool_counts(reference, over="segment"), traffic)
     assert shared["segment"].to_list() == [0, 1, 2]
     whole = nf.estimate_prevalence(reference, traffic, by=[])
@@ -176,11 +177,6 @@ def test_what_cannot_be_estimated_has_a_reason():
     for method in ("em", "adjusted_count", "matching"):
         none = nf.estimate_prevalence(few, traffic, method=method)
         assert "fewer than 10 positives" in none["reason"].item()
-
-
-def test_keys_may_be_smaller_whole_numbers():
-    reference, traffic = simulated(0.2, rows=10_000, repeats=3)
-    assert nf.estimate_prevalence(reference, traffic.cast({"segment": pl.Int8}))["supported"].all()
 
 
 def test_scores_are_counted_without_labels():

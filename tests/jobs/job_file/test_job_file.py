@@ -66,15 +66,8 @@ def test_numbers_may_be_written_as_texts(tmp_path):
         "segments": {"keys": ["country"], "min_positives": 20},
         "report": {"cost": [2000, 0.2, 20]},
         "gates": [
-            {
-                "name": "a",
-                "metric": "precision",
-                "threshold": 0.25,
-                "beta": 2,
-                "level": 0.9,
-                "prevalence": 0.0005,
-            }
-            | {"min_positives": 2000, "value_threshold": {"lower": 0.1, "upper": 0.5}},
+            {"name": "a", "metric": "precision", "threshold": 0.25, "beta": 2, "level": 0.9}
+            | {"prevalence": 0.0005, "min_positives": 2000, "value_threshold": {"lower": 0.1, "upper": 0.5}},
             {"name": "b", "change_threshold": {"relative": 0.2}},
             {"name": "c", "champion": {"model": "forest", "prevalence": [0.001]}},
         ],
