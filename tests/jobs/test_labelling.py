@@ -299,7 +299,7 @@ def test_the_interval_of_random_rows_allows_for_the_prevalence():
     cost, budget = nf.expected_cost(c_fn=100), 500
     told = nf.expected_half_widths(log, budget=budget, metric=cost, threshold=0.05)
     rng = np.random.default_rng(3)
-    drawn = rng.choice(scores, (2000, budget))
+    drawn = rng.choice(scores, (800, budget))
     positive = rng.random(drawn.shape) < drawn
     alert = drawn >= 0.05
     costs = (100 * (positive & ~alert) + (~positive & alert)).mean(axis=1)
