@@ -37,6 +37,5 @@ def on_logit(value: Floats, half: Floats) -> tuple[Floats, Floats]:
     """
     from scipy.special import expit, logit  # noqa: PLC0415  (as above)
 
-    with np.errstate(invalid="ignore", divide="ignore"):
-        apart = half / (value * (1 - value))
-        return expit(logit(value) - apart), expit(logit(value) + apart)
+    apart = half / (value * (1 - value))
+    return expit(logit(value) - apart), expit(logit(value) + apart)

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass
 from typing import cast
 
+import numpy as np
 import polars as pl
 
 from nci_frames.base.docstrings import COLUMNS
@@ -264,10 +265,14 @@ _DEPTH = ContextVar("depth", default=0)
 
 @contextlib.contextmanager
 def within() -> Iterator[None]:
-    """Mark a nested call: frames passed inside it were checked by the outer call."""
+    """Mark a nested call: frames passed inside it were checked by the outer call.
+
+    Arithmetic inside it follows IEEE 754 without warnings: 0/0 is NaN, which tables show as null.
+    """
     token = _DEPTH.set(_DEPTH.get() + 1)
     try:
-        yield
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            yield
     finally:
         _DEPTH.reset(token)
 

@@ -156,12 +156,11 @@ def _certified(curves: Curves, etas: Etas, method: Method) -> list[Areas]:
     for first in range(0, len(etas), at_once):
         # One row per prevalence.
         eta = np.stack([rising.each_step(eta) for eta in etas[first : first + at_once]])
-        with np.errstate(invalid="ignore", divide="ignore"):
-            true0, true1 = eta * rising.tpr0, eta * rising.tpr1
-            false0, false1 = (1 - eta) * rising.fpr0, (1 - eta) * rising.fpr1
-            row = rising.each_step(rising.row)
-            steps = Steps(rising.tpr1 - rising.tpr0, row, true0, true1, false0, false1, origin)
-            found += zip(*enclosed(rising, *PR_RULES[method](steps)), strict=True)
+        true0, true1 = eta * rising.tpr0, eta * rising.tpr1
+        false0, false1 = (1 - eta) * rising.fpr0, (1 - eta) * rising.fpr1
+        row = rising.each_step(rising.row)
+        steps = Steps(rising.tpr1 - rising.tpr0, row, true0, true1, false0, false1, origin)
+        found += zip(*enclosed(rising, *PR_RULES[method](steps)), strict=True)
     return found
 
 
@@ -172,9 +171,8 @@ def _highest_average_precision(rising: Curves, eta: float | Floats) -> Floats:
     higher recall, perhaps in a later step, where precision may be higher.
     """
     of_step = rising.each_step(eta)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        true = of_step * rising.tpr1
-        precision = true / (true + (1 - of_step) * rising.fpr0)
+    true = of_step * rising.tpr1
+    precision = true / (true + (1 - of_step) * rising.fpr0)
     for start, size in zip(rising.start, rising.size, strict=True):
         later = precision[start : start + size][::-1]
         np.maximum.accumulate(later, out=later)
@@ -193,18 +191,17 @@ def _average_precisions(logs: Logs, prevalence: Sequence[float]) -> Floats:
         part = slice(start, start + some)
         true, false = positives[part].cumsum(axis=1), negatives[part].cumsum(axis=1)
         recall = positives[part, steps]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            tpr, fpr = true[:, steps] / true[:, -1:], false[:, steps] / false[:, -1:]
-            ratio = np.where((recall == 0) & ~np.isnan(fpr), 1.0, fpr / tpr)
-            recall = recall / true[:, -1:]
-            # Precision is 1/(1 + k·FPR/TPR).
-            odds = np.divide(1 - etas, etas)
-            many = max(1, CELLS_IN_CACHE // max(1, ratio.size))
-            for place in range(0, len(etas), many):
-                work = ratio[:, np.newaxis] * odds[place : place + many, np.newaxis]
-                work += 1
-                np.divide(recall[:, np.newaxis], work, out=work)
-                areas[part, place : place + many] = work.sum(axis=2)
+        tpr, fpr = true[:, steps] / true[:, -1:], false[:, steps] / false[:, -1:]
+        ratio = np.where((recall == 0) & ~np.isnan(fpr), 1.0, fpr / tpr)
+        recall = recall / true[:, -1:]
+        # Precision is 1/(1 + k·FPR/TPR).
+        odds = np.divide(1 - etas, etas)
+        many = max(1, CELLS_IN_CACHE // max(1, ratio.size))
+        for place in range(0, len(etas), many):
+            work = ratio[:, np.newaxis] * odds[place : place + many, np.newaxis]
+            work += 1
+            np.divide(recall[:, np.newaxis], work, out=work)
+            areas[part, place : place + many] = work.sum(axis=2)
     areas[~positives.any(axis=1) | ~negatives.any(axis=1)] = np.nan
     return areas
 

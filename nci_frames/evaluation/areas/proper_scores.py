@@ -30,8 +30,7 @@ class Loss:
 def _minus_log(scores: Scores) -> Floats:
     # Near p = 1 the logarithm is precise only as log1p(-q).
     low = scores.p < 0.5
-    with np.errstate(divide="ignore"):
-        logs = np.log(scores.p, where=low, out=np.empty_like(scores.p))
+    logs = np.log(scores.p, where=low, out=np.empty_like(scores.p))
     return -np.log1p(-scores.q, where=~low, out=logs)
 
 
@@ -50,8 +49,7 @@ def shares(share: float | Floats, loss: Floats) -> Floats:
     """Return share times loss; 0 where the share is 0, even if the loss is infinite."""
     if np.isfinite(loss).all():
         return np.asarray(share * loss)
-    with np.errstate(invalid="ignore"):
-        return np.where((share == 0) & ~np.isnan(loss), 0.0, share * loss)
+    return np.where((share == 0) & ~np.isnan(loss), 0.0, share * loss)
 
 
 def class_losses(
@@ -110,8 +108,7 @@ def _replicated(logs: Logs, prevalence: Sequence[float], loss: Loss) -> Floats:
 def _means(rows: Rows, losses: Floats) -> Floats:
     """Return the mean loss of the rows of each log; NaN without rows."""
     finite = np.isfinite(losses)
-    with np.errstate(invalid="ignore"):
-        mean = rows @ np.where(finite, losses, 0.0) / rows.sum(axis=1)
+    mean = rows @ np.where(finite, losses, 0.0) / rows.sum(axis=1)
     return np.where(rows[:, ~finite].any(axis=1), np.inf, mean)
 
 

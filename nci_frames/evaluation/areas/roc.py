@@ -21,8 +21,7 @@ def roc_area(curves: Curves, fpr_range: tuple[float, float]) -> Areas:
     width = curves.fpr1 - curves.fpr0
     begin, end = np.clip(curves.fpr0, low, high), np.clip(curves.fpr1, low, high)
     inside = end - begin
-    with np.errstate(invalid="ignore", divide="ignore"):
-        slope = np.where(width > 0, (curves.tpr1 - curves.tpr0) / width, 0.0)
+    slope = np.where(width > 0, (curves.tpr1 - curves.tpr0) / width, 0.0)
     middle = curves.tpr0 + slope * ((begin + end) / 2 - curves.fpr0)
     return enclosed(curves, inside * middle, lambda: inside * curves.tpr0, lambda: inside * curves.tpr1)
 
@@ -31,16 +30,14 @@ def _areas_of_logs(logs: Logs, _: Sequence[float]) -> Floats:
     positives, negatives, _histogram = logs
     # Ties count as half.
     above = positives.cumsum(axis=1) - positives / 2
-    with np.errstate(invalid="ignore"):
-        fpr = negatives / negatives.sum(axis=1, keepdims=True)
-        areas = (fpr * (above / positives.sum(axis=1, keepdims=True))).sum(axis=1)
+    fpr = negatives / negatives.sum(axis=1, keepdims=True)
+    areas = (fpr * (above / positives.sum(axis=1, keepdims=True))).sum(axis=1)
     return np.asarray(areas)[:, np.newaxis]
 
 
 def _newcombe(value: Floats, std: Floats, m: Floats, n: Floats, level: float) -> tuple[Floats, Floats, Flags]:
     """Return the "score" interval of ``auc_interval``, and a mask of where it is defined."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        spread = np.fmax(1.0, std**2 / newcombe_variance(value, m, n))
+    spread = np.fmax(1.0, std**2 / newcombe_variance(value, m, n))
     bounds = score_bounds(value, m, n, normal_quantile(level) ** 2 * spread)
     return *with_unseen(value, *bounds, m, n, level), ~np.isnan(value)
 
@@ -63,16 +60,14 @@ def unseen_share(rows: Floats, level: float) -> Floats:
 
     It is -log((1 - level) / 2) / rows, or 3.7 / rows at 95 %, and at most 1.
     """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.fmin(-np.log((1 - level) / 2) / rows, 1.0))
+    return np.asarray(np.fmin(-np.log((1 - level) / 2) / rows, 1.0))
 
 
 def newcombe_variance(area: Floats, m: Floats, n: Floats) -> Floats:
     """Return the variance of ROC-AUC with m positives and n negatives; NaN without a class."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rows = (m + n) / 2 - 1
-        terms = 1 + rows * (1 - area) / (2 - area) + rows * area / (1 + area)
-        return np.asarray(area * (1 - area) / (m * n) * terms)
+    rows = (m + n) / 2 - 1
+    terms = 1 + rows * (1 - area) / (2 - area) + rows * area / (1 + area)
+    return np.asarray(area * (1 - area) / (m * n) * terms)
 
 
 def score_bounds(value: Floats, m: Floats, n: Floats, factor: Floats | float) -> tuple[Floats, Floats]:

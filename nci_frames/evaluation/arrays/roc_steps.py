@@ -55,8 +55,7 @@ class Curves:
     @property
     def observed_prevalence(self) -> Floats:
         """Share of positives of each group; NaN without rows."""
-        with np.errstate(invalid="ignore"):
-            return self.positives / (self.positives + self.negatives)
+        return self.positives / (self.positives + self.negatives)
 
     def reduce(self, by: np.ufunc, steps: Floats) -> Floats:
         """Return the sum, the minimum or the maximum of the steps of each group, along the last axis."""
@@ -170,11 +169,10 @@ def _steps(
     rows = np.insert(kept[::-1], last - np.arange(len(last)), kept[first[::-1]])
     complete, positives, negatives, one = (groups[name].to_numpy() for name in _OF_LOWEST)
     # Sums of weights are rounded: where no row lies below the lowest threshold, it alone misses exactly none.
-    with np.errstate(invalid="ignore", divide="ignore"):
-        tpr, fpr = (
-            _with(hits[hit][rows], last, all_rows) / np.repeat(all_rows, size)
-            for hit, all_rows in (("tp", positives), ("fp", negatives))
-        )
+    tpr, fpr = (
+        _with(hits[hit][rows], last, all_rows) / np.repeat(all_rows, size)
+        for hit, all_rows in (("tp", positives), ("fp", negatives))
+    )
     tpr0, fpr0 = (np.concatenate([[0.0], rate[:-1]]) for rate in (tpr, fpr))
     tpr0[start] = fpr0[start] = 0.0
     if exact:
@@ -190,8 +188,7 @@ def _steps(
         known = ascending.select(pl.col(_WORTH).fill_null(0.0).gather(rows))
         worth = known[_WORTH[0]].to_numpy(), known[_WORTH[1]].to_numpy()
     rows_of = positives.astype(np.float64), negatives.astype(np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        row = one / positives
+    row = one / positives
     keys = [name for name in groups.columns if name not in _OF_LOWEST]
     return Curves(groups[keys], start, size, tpr0, tpr, fpr0, fpr, tied, *rows_of, row, worth, score)
 

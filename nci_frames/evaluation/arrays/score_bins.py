@@ -95,15 +95,14 @@ class Scores:
 
         Scores of 0 and 1 stay the same, even where the other class does not occur.
         """
-        with np.errstate(invalid="ignore"):
-            up, down = self.p * (eta * (1 - logged)), self.q * ((1 - eta) * logged)
-            total = up + down
-            if total.all():
-                return Scores(up / total, down / total)
-            certain = total == 0
-            return Scores(
-                np.where(certain, self.p.round(), up / total), np.where(certain, self.q.round(), down / total)
-            )
+        up, down = self.p * (eta * (1 - logged)), self.q * ((1 - eta) * logged)
+        total = up + down
+        if total.all():
+            return Scores(up / total, down / total)
+        certain = total == 0
+        return Scores(
+            np.where(certain, self.p.round(), up / total), np.where(certain, self.q.round(), down / total)
+        )
 
 
 def thresholds_of(curves: Curves) -> tuple[Floats, Floats]:

@@ -135,8 +135,7 @@ def _upward(metric: ClassMetric, models: list[ClassLog], mixes: Mixes) -> Floats
 def _best(metric: ClassMetric, values: Floats) -> Flags:
     """Return a mask of the models that tie with the best at each mix; none if all are undefined."""
     most = values.max(axis=0)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(((values == most) | (most - values <= rounding(metric, most))) & np.isfinite(most))
+    return np.asarray(((values == most) | (most - values <= rounding(metric, most))) & np.isfinite(most))
 
 
 def _joined(models: list[ClassLog], best: Flags, edges: Floats) -> Iterator[dict[str, Any]]:
@@ -161,8 +160,8 @@ def _ranges(metric: ClassMetric, models: list[ClassLog], asked: Mixes) -> Iterat
     def smooth(places: Floats) -> Floats:
         """Return a smooth function that is equal where the models are: for MCC, without its square root."""
         found = values(places)
-        with np.errstate(invalid="ignore"):  # where it is undefined
-            return found if metric.name != "mcc" else found**2 * (1 - (at(places) ** 2).sum(axis=1))
+        # Where it is undefined.
+        return found if metric.name != "mcc" else found**2 * (1 - (at(places) ** 2).sum(axis=1))
 
     borders = places_of_equality(smooth)
     borders = borders[(borders > 0) & (borders < 1)]

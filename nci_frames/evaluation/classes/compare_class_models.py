@@ -126,8 +126,7 @@ def _pairs(
     shares = np.divide(squares, of_all, out=np.ones_like(squares), where=of_all > 0)
     freedom = np.maximum(1 / (shares**2).sum(axis=-1), 2) - 1
     half = stdtrit(freedom, (1 + level) / 2) * error
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p_value = 2 * stdtr(freedom, -np.abs(difference) / error)
+    p_value = 2 * stdtr(freedom, -np.abs(difference) / error)
     p_value = np.where(error == 0, np.abs(difference) < _EQUAL, p_value)
     why = np.array([[why_not(log, classes, shares > 0) for shares in mix.priors] for log, mix in at], object)
     gap = np.where(np.isnan(difference), "the metric is undefined for one of the models", "").astype(object)

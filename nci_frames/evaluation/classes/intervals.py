@@ -141,9 +141,8 @@ def _at_bounds(metric: ClassMetric, mixes: Mixes, rates: Floats, errors: Floats)
 
 def _in_range(value: Floats, half: Floats, low: float, high: float) -> tuple[Floats, Floats]:
     """Return the ends of value ± half on the logit scale between *low* and *high*."""
-    with np.errstate(all="ignore"):
-        place = (value - low) / (high - low)
-        lower, upper = (low + (high - low) * end for end in on_logit(place, half / (high - low)))
+    place = (value - low) / (high - low)
+    lower, upper = (low + (high - low) * end for end in on_logit(place, half / (high - low)))
     inside = (place > 0) & (place < 1)
     return np.where(inside, lower, value), np.where(inside, upper, value)
 

@@ -83,8 +83,7 @@ def at_shares(mix: Floats, shares: Floats | float) -> Floats:
     mixes, share = np.broadcast_arrays(mix[..., None, :], np.asarray(shares)[..., None])
     others = np.where(alone, 0.0, mixes)
     rest = others.sum(axis=-1, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(rest > 0, np.where(alone, share, (1 - share) * others / rest), mixes)
+    return np.where(rest > 0, np.where(alone, share, (1 - share) * others / rest), mixes)
 
 
 def read_mixes(

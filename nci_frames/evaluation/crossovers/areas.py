@@ -223,18 +223,16 @@ class LinearAreas:
 
     def _equal(self, leader: int) -> Floats:
         """Return which lines equal that of the leader."""
-        with np.errstate(invalid="ignore"):
-            apart = (np.abs(end - end[leader]) > self.rounding[leader] for end in (self.at_0, self.at_1))
-            equal = ~(next(apart) | next(apart))
+        apart = (np.abs(end - end[leader]) > self.rounding[leader] for end in (self.at_0, self.at_1))
+        equal = ~(next(apart) | next(apart))
         return np.asarray(equal & (np.isfinite(self.at_0) == np.isfinite(self.at_0[leader])))
 
     def crossovers(self) -> pl.DataFrame:
         """Return the crossovers of all pairs of models, and the area there."""
         one, other = np.triu_indices(len(self.models), 1)
-        with np.errstate(invalid="ignore"):
-            before, after = self.at_0[one] - self.at_0[other], self.at_1[one] - self.at_1[other]
-            least = np.maximum(self.rounding[one], self.rounding[other])
-            cross = (before * after < 0) & (np.minimum(np.abs(before), np.abs(after)) > least)
+        before, after = self.at_0[one] - self.at_0[other], self.at_1[one] - self.at_1[other]
+        least = np.maximum(self.rounding[one], self.rounding[other])
+        cross = (before * after < 0) & (np.minimum(np.abs(before), np.abs(after)) > least)
         cross &= np.isfinite(before) & np.isfinite(after)
         x = before[cross] / (before[cross] - after[cross])
         better = np.where(before[cross] < 0, one[cross], other[cross])

@@ -194,8 +194,8 @@ class Contest:
         frame = self.points.frame
         value = self.values(frame, np.full(len(frame), self.inside))
         best = value[rows[0]]
-        with np.errstate(invalid="ignore"):  # infinite values are equal
-            equal = (value == best) | (np.abs(value - best) <= rounding(self.metric.metric, best))
+        # Infinite values are equal.
+        equal = (value == best) | (np.abs(value - best) <= rounding(self.metric.metric, best))
         return pl.Series([frame.filter(equal)["model"].unique().sort()] * len(rows), dtype=pl.List(pl.String))
 
 

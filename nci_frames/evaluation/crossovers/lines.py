@@ -73,8 +73,7 @@ def crossings(one: Envelope, other: Envelope, end: float) -> tuple[Floats, Place
     told = np.flatnonzero(signs)
     changed = np.flatnonzero(np.diff(signs[told]))
     found = told[changed]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        meet = np.where(slope[found] == 0, x[found], -level[found] / slope[found])
+    meet = np.where(slope[found] == 0, x[found], -level[found] / slope[found])
     meet = np.clip(meet, x[found], np.append(x[1:], end)[found])
     return meet, one.lines[i[found]], other.lines[j[found]], signs[found] < 0
 
@@ -102,8 +101,7 @@ def f_beta_envelope(tpr: Floats, fpr: Floats) -> Envelope:
 
 def _equal_f_beta(tpr: Floats, fpr: Floats, one: Places, other: Places) -> Floats:
     """Return the lambda at which two points have equal F-beta, from the rates, to avoid rounded quotients."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray((tpr[one] - tpr[other]) / (fpr[one] * tpr[other] - fpr[other] * tpr[one]))
+    return np.asarray((tpr[one] - tpr[other]) / (fpr[one] * tpr[other] - fpr[other] * tpr[one]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +148,8 @@ class LineContest:
         """Return the prevalence or beta at x."""
         if self.contest.name != "f_beta":
             return x
-        with np.errstate(divide="ignore", over="ignore"):
-            if self.contest.over == "prevalence":
-                beta = self.contest.beta or 0.0
-                return np.asarray(1 / (1 + x * beta * beta))
-            eta = self.contest.prevalence or 0.0
-            return np.asarray(np.sqrt((1 - eta) / eta / x))
+        if self.contest.over == "prevalence":
+            beta = self.contest.beta or 0.0
+            return np.asarray(1 / (1 + x * beta * beta))
+        eta = self.contest.prevalence or 0.0
+        return np.asarray(np.sqrt((1 - eta) / eta / x))

@@ -198,11 +198,10 @@ def _changes(best: Floats, rounding: float) -> tuple[Places, ...]:
     for model in range(len(best)):
         for start in range(model + 1, len(best), some):
             others = best[start : start + some]
-            with np.errstate(invalid="ignore"):
-                difference = best[model] - others
-                least = rounding * (np.abs(best[model]) + np.abs(others))
-                # Undefined values have no sign.
-                signs = (difference > least).view(np.int8) - (difference < -least).view(np.int8)
+            difference = best[model] - others
+            least = rounding * (np.abs(best[model]) + np.abs(others))
+            # Undefined values have no sign.
+            signs = (difference > least).view(np.int8) - (difference < -least).view(np.int8)
             row, left, right = sign_changes(signs)
             found.append((np.full(len(row), model), start + row, left, right))
     return tuple(np.concatenate(column) for column in zip(*found, strict=True))

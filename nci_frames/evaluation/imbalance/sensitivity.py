@@ -181,8 +181,7 @@ def _volume(expression: pl.Expr, eta: float, beta: float) -> float | None:
         tpr, fpr = (np.concatenate(2 * side) for side in zip(*corners, strict=True))
         etas = np.repeat([0.5, eta], len(tpr) // 2)
         balanced, skewed = _values(expression, tpr, fpr, etas, beta).reshape(2, -1)
-        with np.errstate(invalid="ignore"):
-            between = np.nan_to_num(np.abs(balanced - skewed), nan=0.0, posinf=0.0)
+        between = np.nan_to_num(np.abs(balanced - skewed), nan=0.0, posinf=0.0)
         return np.asarray(between.reshape(4, -1).sum(axis=0) * (out / 2) * 4 * places[:, 1] ** 3)
 
     found = cubature(

@@ -66,8 +66,7 @@ class ClassMetric(Metric):
 
     def values(self, mix: Mix) -> Numbers:
         """Return the value with a last axis of classes, or of length 1."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            value = self.of(mix)
+        value = self.of(mix)
         return value if self.of_each else value[..., None]
 
 

@@ -53,8 +53,7 @@ class Promise:
         """Promise that the precision band is at most *delta* wide at every prevalence."""
 
         def held(tpr_low: Floats, tpr_high: Floats, fpr_low: Floats, fpr_high: Floats) -> Flags:
-            with np.errstate(divide="ignore"):
-                width = np.log(tpr_high / tpr_low) + np.log(fpr_high / fpr_low)
+            width = np.log(tpr_high / tpr_low) + np.log(fpr_high / fpr_low)
             return np.asarray(width <= 4 * math.atanh(delta) * (1 + _ROUNDING))
 
         return cls(tpr, fpr, (delta * tpr, delta * fpr), held)

@@ -62,8 +62,7 @@ class Blocks:
         The latter is NaN if the block has no rows.
         """
         true, false = eta[self.group] * self.positives, (1 - eta[self.group]) * self.negatives
-        with np.errstate(invalid="ignore"):
-            return true + false, Scores(true / (true + false), false / (true + false))
+        return true + false, Scores(true / (true + false), false / (true + false))
 
     def sum(self, of_blocks: Floats, groups: int) -> Floats:
         """Return the sum over the blocks of each group."""

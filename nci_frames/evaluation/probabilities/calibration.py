@@ -188,14 +188,13 @@ def own_bounds(classes: Sequence[Spread], level: float) -> tuple[Floats, Floats]
     They are exact (Clopper-Pearson) if all rows of a class have one weight. Otherwise they use effective rows
     of the bin with one more row, the heaviest of the class, since a bin may lack heavy rows by chance.
     """
-    with np.errstate(invalid="ignore"):
-        each = [(rows.squares + rows.heaviest**2) / (rows.share + rows.heaviest) for rows in classes]
-        hits, misses = (np.nan_to_num(rows.share / one) for rows, one in zip(classes, each, strict=True))
-        bounds = rate_interval("clopper_pearson", pl.col("hits"), pl.col("trials"), level=level)
-        found = pl.DataFrame({"hits": hits, "trials": hits + misses}).select(lower=bounds[0], upper=bounds[1])
-        # Without rows any share is possible.
-        lower, upper = found["lower"].fill_null(0.0).to_numpy(), found["upper"].fill_null(1.0).to_numpy()
-        return _evenly(lower, each), _evenly(upper, each)
+    each = [(rows.squares + rows.heaviest**2) / (rows.share + rows.heaviest) for rows in classes]
+    hits, misses = (np.nan_to_num(rows.share / one) for rows, one in zip(classes, each, strict=True))
+    bounds = rate_interval("clopper_pearson", pl.col("hits"), pl.col("trials"), level=level)
+    found = pl.DataFrame({"hits": hits, "trials": hits + misses}).select(lower=bounds[0], upper=bounds[1])
+    # Without rows any share is possible.
+    lower, upper = found["lower"].fill_null(0.0).to_numpy(), found["upper"].fill_null(1.0).to_numpy()
+    return _evenly(lower, each), _evenly(upper, each)
 
 
 def _evenly(share: Floats, each: Sequence[Floats]) -> Floats:

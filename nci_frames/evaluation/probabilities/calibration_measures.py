@@ -110,9 +110,8 @@ def calibration_measures(
     own = isinstance(prevalence, str)
 
     def make(part: Part) -> Iterator[pl.DataFrame]:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            # Effective number of rows of the smaller class.
-            rows = np.minimum(*(1 / part.curves.sum(rows.squares) for rows in part.spread))
+        # Effective number of rows of the smaller class.
+        rows = np.minimum(*(1 / part.curves.sum(rows.squares) for rows in part.spread))
         few = ~(rows >= _LEAST_ROWS)
         freedom = np.where(few, np.inf, rows - 1)
 
@@ -204,9 +203,8 @@ def _folded(mean: Floats, deviation: Floats) -> Floats:
     """Return the mean absolute value of normal variables."""
     from scipy.special import ndtr  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
 
-    with np.errstate(invalid="ignore", divide="ignore"):
-        z = np.abs(mean) / deviation
-        found = deviation * math.sqrt(2 / math.pi) * np.exp(-(z**2) / 2) + np.abs(mean) * (1 - 2 * ndtr(-z))
+    z = np.abs(mean) / deviation
+    found = deviation * math.sqrt(2 / math.pi) * np.exp(-(z**2) / 2) + np.abs(mean) * (1 - 2 * ndtr(-z))
     return np.where(deviation == 0, np.abs(mean), found)
 
 

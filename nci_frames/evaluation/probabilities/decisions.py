@@ -79,8 +79,7 @@ def decision_curve(
         odds, asked = t / (1 - t), _as_logged(part, t, eta, adjusted=adjusted)
         benefit, lower, upper = (eta * tpr - (1 - eta) * fpr * odds for tpr, fpr in _treated(part, asked))
         everyone = np.where(np.isnan(benefit), np.nan, eta - (1 - eta) * odds)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            avoided = np.where(t > 0, (benefit - everyone) / odds, np.nan)
+        avoided = np.where(t > 0, (benefit - everyone) / odds, np.nan)
         return {
             "net_benefit": benefit,
             "treat_all": everyone,
@@ -155,8 +154,7 @@ def cost_curve(
 
     def columns(part: Part, eta: Floats, pc: Floats) -> dict[str, Floats]:
         curves, up, down = part.curves, eta * (1 - pc), (1 - eta) * pc
-        with np.errstate(invalid="ignore"):
-            t = np.where(up + down > 0, up / (up + down), 1 - pc)
+        t = np.where(up + down > 0, up / (up + down), 1 - pc)
         tpr, fpr = _treated(part, _as_logged(part, t, eta, adjusted=adjusted))[0]
         costs = (one * (1 - curves.tpr1) + (1 - one) * curves.fpr1 for one in places)
         best = [curves.reduce(np.minimum, each) for each in costs]

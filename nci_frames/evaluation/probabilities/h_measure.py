@@ -106,8 +106,7 @@ def _certified(curves: Curves, etas: Etas, costs: Costs) -> list[Areas]:
             share, calibrated = blocks.at(eta)
             mine = (each[blocks.group] for each in shape)
             cost = np.nan_to_num(_least_cost(calibrated.p, calibrated.q, *mine))
-            with np.errstate(invalid="ignore", divide="ignore"):
-                saved = 1 - blocks.sum(np.nan_to_num(share) * cost, len(eta)) / most
+            saved = 1 - blocks.sum(np.nan_to_num(share) * cost, len(eta)) / most
             lacks = ~((curves.positives > 0) & (curves.negatives > 0) & (most > 0))
             values.append(np.where(lacks, np.nan, np.clip(saved, 0, 1)))
         found.append((values[0], values[0], values[-1]))

@@ -33,12 +33,11 @@ class Spread:
 
 def of_rows(curves: Curves, bins: ScoreBins, *, known: bool) -> tuple[Spread, Spread]:
     """Return the spread of unweighted rows; NaN if counts are sums of weights (not *known*)."""
-    with np.errstate(divide="ignore"):
-        one = 1.0 if known else np.nan
-        positives, negatives = (
-            Spread(share, one * share / curves.each_step(rows), one / rows)
-            for share, rows in ((bins.positives, curves.positives), (bins.negatives, curves.negatives))
-        )
+    one = 1.0 if known else np.nan
+    positives, negatives = (
+        Spread(share, one * share / curves.each_step(rows), one / rows)
+        for share, rows in ((bins.positives, curves.positives), (bins.negatives, curves.negatives))
+    )
     return positives, negatives
 
 
@@ -72,9 +71,8 @@ class Weighing:
             (bins.negatives, squares.fpr1 - squares.fpr0, squares.negatives, curves.negatives, "__fp"),
         ):
             weight = total / self.unit
-            with np.errstate(divide="ignore", invalid="ignore"):
-                squared = of_squares * curves.each_step(sums / weight**2)
-                found.append(Spread(share, squared, heaviest[name].to_numpy() / weight))
+            squared = of_squares * curves.each_step(sums / weight**2)
+            found.append(Spread(share, squared, heaviest[name].to_numpy() / weight))
         return found[0], found[1]
 
 
@@ -130,8 +128,7 @@ class Part:
             moved = self.each_step(share**2) * (values - mean) ** 2
             total += self.curves.sum(rows.squares * moved)
             squares += self.curves.sum(rows.squares * (rows.weight * moved) ** 2)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return total, np.maximum(total**2 / squares, 1.0)
+        return total, np.maximum(total**2 / squares, 1.0)
 
     def labelled(self, places: Rows, eta: Floats, **columns: Floats) -> pl.DataFrame:
         """Return a table with keys, prevalence and columns, with a row for each group index in *places*."""

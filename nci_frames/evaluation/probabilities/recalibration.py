@@ -41,9 +41,8 @@ def recalibrations(
         Whether the prevalence is that of the rows.
     """
     curves, (true, false) = part.curves, part.shares(eta)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logits = [np.where(true + false > 0, np.log(each.p) - np.log(each.q), 0.0) for each in edges]
-        certain = curves.sum(np.isinf(logits[0]).astype(np.float64)) > 0
+    logits = [np.where(true + false > 0, np.log(each.p) - np.log(each.q), 0.0) for each in edges]
+    certain = curves.sum(np.isinf(logits[0]).astype(np.float64)) > 0
     why = np.where((eta > 0) & (eta < 1), np.where(certain, _CERTAIN, ""), _ONE_CLASS)
     why_not_sloping = np.where((why == "") & _separated(curves, true, false), _APART, why)
     found = {}
@@ -138,10 +137,9 @@ class _Regression:
 
     def _influence(self, direction: Floats, logit: Floats, label: int) -> Floats:
         """Return the influence on the coefficient of a row of each step, with the given logit and label."""
-        with np.errstate(invalid="ignore"):
-            rest = label - self.predicted(logit)
-            moves = self.part.each_step(direction) * rest * _columns(self.part, self.scale, logit)
-            return np.asarray(np.where(rest == 0, 0.0, moves).sum(axis=0))
+        rest = label - self.predicted(logit)
+        moves = self.part.each_step(direction) * rest * _columns(self.part, self.scale, logit)
+        return np.asarray(np.where(rest == 0, 0.0, moves).sum(axis=0))
 
     def _leverages(self, eta: Floats) -> list[Floats]:
         """Return the leverages of a positive and of a negative of each step."""

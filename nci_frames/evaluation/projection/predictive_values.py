@@ -139,12 +139,11 @@ def _with_ratios(frame: pl.DataFrame, method: Method, level: float) -> pl.DataFr
 def _logit(
     right: Floats, rights: Floats, wrong: Floats, wrongs: Floats, level: float
 ) -> tuple[Floats, Floats]:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        variance = (rights - right) / (right * rights) + (wrongs - wrong) / (wrong * wrongs)
-        factor = np.exp(normal_quantile(level) * np.sqrt(variance))
-        ratio = (right / rights) / (wrong / wrongs)
-        there = (right > 0) & (wrong > 0)
-        return np.where(there, ratio / factor, np.nan), np.where(there, ratio * factor, np.nan)
+    variance = (rights - right) / (right * rights) + (wrongs - wrong) / (wrong * wrongs)
+    factor = np.exp(normal_quantile(level) * np.sqrt(variance))
+    ratio = (right / rights) / (wrong / wrongs)
+    there = (right > 0) & (wrong > 0)
+    return np.where(there, ratio / factor, np.nan), np.where(there, ratio * factor, np.nan)
 
 
 #: Natural logarithm of the largest ratio in the search; the smallest is its reciprocal.
@@ -170,8 +169,7 @@ def _ratio_interval(
     doi:10.1002/sim.4780040211.
     """
     z = normal_quantile(level)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rate, other = hits / trials, other_hits / other_trials
+    rate, other = hits / trials, other_hits / other_trials
     bounds = []
     for side in (1.0, -1.0):
         low, high = np.full(np.shape(hits), -_FARTHEST), np.full(np.shape(hits), _FARTHEST)
@@ -193,10 +191,9 @@ def _statistic(ratio: Floats, rate: Floats, other: Floats, m: Floats, n: Floats)
     a = (m + n) * ratio
     b = m * (ratio + rate) + n * (1 + other * ratio)
     c = m * rate + n * other
-    with np.errstate(invalid="ignore", divide="ignore"):
-        likely_other = 2 * c / (b + np.sqrt(np.maximum(b * b - 4 * a * c, 0)))
-        likely = ratio * likely_other
-        variance = likely * np.maximum(1 - likely, 0) / m
-        variance = variance + ratio * likely * np.maximum(1 - likely_other, 0) / n
-        difference = rate - ratio * other
-        return np.asarray(np.where(difference == 0, 0.0, difference / np.sqrt(variance)))
+    likely_other = 2 * c / (b + np.sqrt(np.maximum(b * b - 4 * a * c, 0)))
+    likely = ratio * likely_other
+    variance = likely * np.maximum(1 - likely, 0) / m
+    variance = variance + ratio * likely * np.maximum(1 - likely_other, 0) / n
+    difference = rate - ratio * other
+    return np.asarray(np.where(difference == 0, 0.0, difference / np.sqrt(variance)))

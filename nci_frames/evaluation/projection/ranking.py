@@ -136,8 +136,7 @@ def _ranked(frame: pl.DataFrame, comparison: list[str]) -> pl.DataFrame:
     starts = group_starts(ranked, comparison) if comparison else np.zeros(min(len(ranked), 1), np.int64)
     start = np.repeat(starts, np.diff(starts, append=len(ranked)))
     leader = tie_leaders(values, moved, starts)
-    with np.errstate(invalid="ignore"):
-        gap = np.where(leader == start, 0.0, values[start] - values)
+    gap = np.where(leader == start, 0.0, values[start] - values)
     found = ranked.with_columns(rank=pl.Series(leader - start + 1, dtype=pl.Int64), gap=pl.Series(gap))
     return pl.concat([found, rest]).drop("__upward")
 

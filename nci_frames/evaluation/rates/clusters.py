@@ -148,9 +148,8 @@ def _worth(group: BucketCounts, level: float, least: float) -> dict[str, Floats 
         rate = hits / (size or 1)
         # Weight of one independent row.
         each = least * size / even if even else least
-        with np.errstate(invalid="ignore", divide="ignore"):
-            unseen = independent * (_unseen(rate, of_bucket, level, each) / normal_quantile(level)) ** 2
-            independent = independent / (1 + np.where(unseen > 0, unseen / (rate * (1 - rate)), 0.0))
+        unseen = independent * (_unseen(rate, of_bucket, level, each) / normal_quantile(level)) ** 2
+        independent = independent / (1 + np.where(unseen > 0, unseen / (rate * (1 - rate)), 0.0))
         independent = _lacking(rate, independent, _missed(of_bucket, level), level)
         columns[hit], columns[name] = hits, independent
     # Both counts are monotone, so equal pairs are consecutive.
@@ -169,12 +168,11 @@ def _reached(rows: Rows) -> tuple[Rows, float]:
 def _effective(hits: Rows, size: float, even: float, of_bucket: Any, least: float) -> Floats:
     """Return the rows of a class over the design effect at each threshold, before ``known_share``."""
     variance, independent = _variances(hits, size, even, of_bucket)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        own = np.where(independent > 0, variance / independent, np.nan)
-        together = variance.sum() / independent.sum()
-        few = np.minimum(hits, size - hits) * even < FEW_HITS * size
-        effect = np.where(few, np.fmax(own, together), own)
-        return np.asarray(even / np.fmax(effect, np.where(np.isnan(effect), np.nan, least)))
+    own = np.where(independent > 0, variance / independent, np.nan)
+    together = variance.sum() / independent.sum()
+    few = np.minimum(hits, size - hits) * even < FEW_HITS * size
+    effect = np.where(few, np.fmax(own, together), own)
+    return np.asarray(even / np.fmax(effect, np.where(np.isnan(effect), np.nan, least)))
 
 
 def _variances(hits: Rows, size: float, even: float, of_bucket: Any) -> tuple[Floats, Floats]:
@@ -184,10 +182,9 @@ def _variances(hits: Rows, size: float, even: float, of_bucket: Any) -> tuple[Fl
     weights = jackknife_weights(total)
     moved = (after**2 - before**2) * weights[bucket], of_bucket.data * (total * weights)[bucket]
     squares, products = (np.cumsum(np.bincount(of_bucket.indices, each, bins))[:-1] for each in moved)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rate = hits / size
-        spread = np.maximum(squares - 2 * rate * products + rate**2 * (weights * total**2).sum(), 0.0)
-        return spread, rate * (1 - rate) / even
+    rate = hits / size
+    spread = np.maximum(squares - 2 * rate * products + rate**2 * (weights * total**2).sum(), 0.0)
+    return spread, rate * (1 - rate) / even
 
 
 def _steps(of_bucket: Any) -> tuple[Rows, Floats, Floats, Floats]:
@@ -232,8 +229,7 @@ def _lacking(rate: Floats, independent: Floats, missed: float, level: float) -> 
     high = rate + np.hypot(upper - rate, share * (1 - rate))
     moved = np.stack([np.maximum(low, lower * (1 - share)), np.minimum(high, upper + share * (1 - upper))])
     # Wilson's bound b of n rows solves (b - rate)² = z²·b(1 - b)/n.
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.fmin(*(z**2 * moved * (1 - moved) / (moved - rate) ** 2)))
+    return np.asarray(np.fmin(*(z**2 * moved * (1 - moved) / (moved - rate) ** 2)))
 
 
 def jackknife_weights(rows: Floats) -> Floats:
@@ -248,9 +244,8 @@ def jackknife_weights(rows: Floats) -> Floats:
         The rows of a class in each bucket, along the last axis.
     """
     buckets = np.count_nonzero(rows, axis=-1, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        factor = np.where(buckets > 1, (buckets - 1) / buckets, np.nan)
-        return np.asarray(factor / (rows.sum(axis=-1, keepdims=True) - rows) ** 2)
+    factor = np.where(buckets > 1, (buckets - 1) / buckets, np.nan)
+    return np.asarray(factor / (rows.sum(axis=-1, keepdims=True) - rows) ** 2)
 
 
 def known_share(rows: Floats, level: float) -> Floats:

@@ -78,11 +78,10 @@ def _wilson(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
 def wilson_bounds(rates: Floats, trials: Floats, z: float | Floats) -> tuple[Floats, Floats]:
     """Return the Wilson bounds of each rate."""
     z2 = np.square(z)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        half = np.sqrt(z2 * (trials * rates * (1 - rates) + z2 / 4))
-        upper = (trials * rates + z2 / 2 + half) / (trials + z2)
-        # From the known product of the bounds, which avoids cancellation.
-        lower = trials * rates * rates / ((trials + z2) * upper)
+    half = np.sqrt(z2 * (trials * rates * (1 - rates) + z2 / 4))
+    upper = (trials * rates + z2 / 2 + half) / (trials + z2)
+    # From the known product of the bounds, which avoids cancellation.
+    lower = trials * rates * rates / ((trials + z2) * upper)
     return np.where(rates > 0, lower, 0.0), np.where(rates < 1, upper, 1.0)
 
 

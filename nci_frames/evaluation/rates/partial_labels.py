@@ -312,14 +312,12 @@ def _running(sums: Floats, variances: Floats, weights: Floats, *, z: float) -> t
     tail = float(two_sided_p_values(np.array([z]))[0]) / 2
     total, variance = sums.cumsum()[:-1], variances.cumsum()[:-1]
     largest = np.maximum.accumulate(weights)[:-1]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        lower = variance / total * gammaincinv(total**2 / variance, tail)
-        more, wider = total + largest, variance + largest**2
-        upper = wider / more * gammainccinv(more**2 / wider, tail)
+    lower = variance / total * gammaincinv(total**2 / variance, tail)
+    more, wider = total + largest, variance + largest**2
+    upper = wider / more * gammainccinv(more**2 / wider, tail)
     # Without rows the upper bound is still positive, unless the bins cannot have rows.
     return total, np.where(total > 0, lower, 0.0), np.where(largest > 0, upper, 0.0)
 
 
 def _share(above: Floats, below: Floats) -> Floats:
-    with np.errstate(invalid="ignore"):
-        return above / (above + below)
+    return above / (above + below)

@@ -140,8 +140,7 @@ def interpolated_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataF
     group_end = np.where(wish.take == "highest", line.start + size - 1, line.start)
     outside = np.where((inside < 0) | (inside == group_end), inside, outside)
     at_inside, at_outside = margin[inside], margin[outside]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.where(at_inside > at_outside, at_inside / (at_inside - at_outside), 0.0)
+    share = np.where(at_inside > at_outside, at_inside / (at_inside - at_outside), 0.0)
     found = line.laid_out(inside, wish.unattained)
     rates = {}
     for rate in ("tpr", "fpr"):

@@ -146,18 +146,17 @@ def _effective(
     squares = strata.added(strata.each_row(weight**2) * hits)
     size = strata.total(weight * rows)
     missed, missed_squares = strata.rest(reached, size), strata.total(weight**2 * rows) - squares
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rate = reached / size
-        variance = squares * (1 - rate) ** 2 + missed_squares * rate**2
-        variance = np.maximum(variance - _saved(strata, hits, rows, rate, lightest), 0)
-        worth = []
-        for few, many, more in ((reached, missed, heaviest[0]), (missed, reached, heaviest[1])):
-            # With one more hit or miss, of the rarer kind.
-            share = (few + more) / (size + more)
-            spread = variance + more**2 * (many / size) * (1 - share)
-            own = (few + more) * many * size / ((size + more) * spread)
-            worth.append(np.where(many > 0, own, np.nan))
-        found = np.fmin(*worth).astype(np.float64)
+    rate = reached / size
+    variance = squares * (1 - rate) ** 2 + missed_squares * rate**2
+    variance = np.maximum(variance - _saved(strata, hits, rows, rate, lightest), 0)
+    worth = []
+    for few, many, more in ((reached, missed, heaviest[0]), (missed, reached, heaviest[1])):
+        # With one more hit or miss, of the rarer kind.
+        share = (few + more) / (size + more)
+        spread = variance + more**2 * (many / size) * (1 - share)
+        own = (few + more) * many * size / ((size + more) * spread)
+        worth.append(np.where(many > 0, own, np.nan))
+    found = np.fmin(*worth).astype(np.float64)
     every = strata.total(np.where(strata.weight > 0, rows, 0)).astype(np.float64)
     return np.where(same[strata.together.group], every, found)
 

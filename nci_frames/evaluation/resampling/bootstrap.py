@@ -147,13 +147,13 @@ def _summary(replicates: Replicates, tails: list[float]) -> pl.DataFrame:
         (enough & (defined < len(values)), np.nanquantile, np.nanstd),
     ):
         if some.any():
-            with np.errstate(invalid="ignore"):  # a loss may be infinite
-                between = quantile(values[:, some], tails, axis=0)
-                if np.isnan(between).any():  # between two infinite values, or a finite one and itself
-                    nearest = quantile(values[:, some], tails, axis=0, method="nearest")
-                    between = np.where(np.isnan(between), nearest, between)
-                lower[some], upper[some] = between
-                std[some] = deviation(values[:, some], axis=0, ddof=1)
+            # A loss may be infinite.
+            between = quantile(values[:, some], tails, axis=0)
+            if np.isnan(between).any():  # between two infinite values, or a finite one and itself
+                nearest = quantile(values[:, some], tails, axis=0, method="nearest")
+                between = np.where(np.isnan(between), nearest, between)
+            lower[some], upper[some] = between
+            std[some] = deviation(values[:, some], axis=0, ddof=1)
     numbers = {"value": replicates.value, "lower": lower, "upper": upper, "std": std}
     columns = pl.DataFrame({**numbers, "repeats": defined.astype(np.int64)}, nan_to_null=True)
     return replicates.histogram.labelled(replicates.cases.hstack(columns))

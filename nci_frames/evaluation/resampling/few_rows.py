@@ -88,8 +88,7 @@ def steps_of_score(histogram: Histogram) -> list[float]:
     The log losses of the scores of a bin then differ by less than 1/256, too; Brier scores differ by less.
     """
     share = histogram.thresholds.clip(0, 1)
-    with np.errstate(divide="ignore"):
-        step = np.floor(256 * (np.log(share) - np.log1p(-share)))
+    step = np.floor(256 * (np.log(share) - np.log1p(-share)))
     return _of_many(histogram, np.append(step[1:] != step[:-1], True))
 
 

@@ -215,8 +215,8 @@ class _Known:
         value, lower, upper = (
             table[name].cast(pl.Float64).to_numpy() for name in ("value", "lower", "upper")
         )
-        with np.errstate(invalid="ignore"):  # a loss may be infinite
-            down, up = (value - lower) ** 2, (upper - value) ** 2
+        # A loss may be infinite.
+        down, up = (value - lower) ** 2, (upper - value) ** 2
         # Thresholds that no score reaches, or all do.
         beyond = (pl.col("tp") + pl.col("fp") == 0) | (pl.col("fn") + pl.col("tn") == 0)
         for hit, miss, name in (("tp", "fn", "__positives"), ("fp", "tn", "__negatives")):
@@ -237,12 +237,11 @@ class _Known:
                     parts.append(areas_there.select(*at, __moved="value"))
                 moved = beside(table, pl.concat(parts), at)["__moved"].cast(pl.Float64).to_numpy()
                 # A loss may become infinite; an undefined value does not move.
-                with np.errstate(invalid="ignore"):
-                    changes.append(np.nan_to_num(moved - value, posinf=np.inf, neginf=-np.inf))
+                changes.append(np.nan_to_num(moved - value, posinf=np.inf, neginf=-np.inf))
             down += np.minimum(np.minimum(*changes), 0.0) ** 2
             up += np.maximum(np.maximum(*changes), 0.0) ** 2
-        with np.errstate(invalid="ignore"):  # an infinite loss has no bounds
-            wider = {"lower": pl.Series(value - np.sqrt(down)), "upper": pl.Series(value + np.sqrt(up))}
+        # An infinite loss has no bounds.
+        wider = {"lower": pl.Series(value - np.sqrt(down)), "upper": pl.Series(value + np.sqrt(up))}
         for area in areas:
             table = table.with_columns(
                 pl.when(metric=area.name).then(bound.clip(area.lower, area.upper)).otherwise(name).alias(name)

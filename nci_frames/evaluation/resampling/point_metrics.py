@@ -174,13 +174,12 @@ def best_f_beta(cells: Cells, prevalence: Sequence[float], beta: Sequence[float]
     some = max(1, _F_BETAS_AT_A_TIME // max(true.size // max(len(true), 1), 1))
     for start in range(0, len(true), some):
         logs = slice(start, start + some)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            tpr, fpr = true[logs] / positives[logs], false[logs] / negatives[logs]
-            for place, (eta, weight) in enumerate((e, b) for e in prevalence for b in beta):
-                squared = weight * weight
-                found = (1 + squared) * eta * tpr / (squared * eta + eta * tpr + (1 - eta) * fpr)
-                # A NaN is at every threshold, so the maximum propagates it correctly.
-                values[logs, place] = found.max(axis=1)
+        tpr, fpr = true[logs] / positives[logs], false[logs] / negatives[logs]
+        for place, (eta, weight) in enumerate((e, b) for e in prevalence for b in beta):
+            squared = weight * weight
+            found = (1 + squared) * eta * tpr / (squared * eta + eta * tpr + (1 - eta) * fpr)
+            # A NaN is at every threshold, so the maximum propagates it correctly.
+            values[logs, place] = found.max(axis=1)
     return values
 
 
@@ -237,8 +236,7 @@ class WithinBudget:
     def values(self, positives: RowSums, negatives: RowSums) -> Floats:
         """Return the values in each log, of shape (logs, cases); NaN if no threshold is within the budget."""
         tp, fp, of_positives, of_negatives = reaching(positives, negatives, self.reached)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            tpr, fpr = tp / of_positives, fp / of_negatives
+        tpr, fpr = tp / of_positives, fp / of_negatives
         # Highest threshold first: argmax then finds the fewest false positives among equal TPR.
         tpr, fpr = tpr[:, ::-1], fpr[:, ::-1]
         log, found = np.arange(len(tpr)), []

@@ -164,12 +164,10 @@ def _compared(models: list[Replicates], metric: Metric, *, by_rows: bool) -> pl.
     defined = ~np.isnan(values)
     comparable = np.where(defined, values, -np.inf)
     highest = comparable.max(axis=0)
-    with np.errstate(invalid="ignore"):
-        # Values that differ by rounding tie; the difference of equal infinite values is NaN.
-        wins = defined & ~(highest - comparable > rounding(metric, highest))
+    # Values that differ by rounding tie; the difference of equal infinite values is NaN.
+    wins = defined & ~(highest - comparable > rounding(metric, highest))
     decided = defined.any(axis=0).sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        probability = (wins / np.maximum(wins.sum(axis=0), 1)).sum(axis=1) / decided
+    probability = (wins / np.maximum(wins.sum(axis=0), 1)).sum(axis=1) / decided
     freedom = np.stack([m.freedom for m in models])
     # One row, or one bucket, does not vary between resampled logs.
     probability[:, (freedom < 1).any(axis=0)] = np.nan

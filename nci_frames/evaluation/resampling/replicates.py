@@ -85,8 +85,7 @@ class Replicates:
 
     def around(self, value: Floats) -> "Replicates":
         """Return the replicates shifted to *value*, which the merging of bins had changed."""
-        with np.errstate(invalid="ignore"):
-            moved = np.nan_to_num(value - self.value, nan=0.0, posinf=0.0, neginf=0.0)
+        moved = np.nan_to_num(value - self.value, nan=0.0, posinf=0.0, neginf=0.0)
         return replace(self, value=value, values=self.values + moved)
 
 
@@ -287,8 +286,7 @@ def _evaluated(
         table = pl.concat([table, points.cases])
         values[0, len(cases) :] = points.value
     ends = 1 + len(near[0])
-    with np.errstate(invalid="ignore"):
-        moved = np.stack([np.abs(part - values[0]).max(axis=0) for part in np.split(values[1:ends], 2)])
+    moved = np.stack([np.abs(part - values[0]).max(axis=0) for part in np.split(values[1:ends], 2)])
     return Replicates(histogram, table, values[0], values[ends:], moved, counts.sizes)
 
 
@@ -319,8 +317,7 @@ def _mean(each: list[Replicates], over: str) -> Replicates:
 
 
 def _nanmean(each: Sequence[Floats]) -> Floats:
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.nansum(each, axis=0) / (~np.isnan(each)).sum(axis=0))
+    return np.asarray(np.nansum(each, axis=0) / (~np.isnan(each)).sum(axis=0))
 
 
 def labelled_cases(

@@ -111,9 +111,8 @@ def _study(counts: StrataCounts, prevalence: float, repeats: int, seed: int) -> 
     tp = positives.drawn(rng, kept_positives, repeats)
     fp = negatives.drawn(rng, kept_negatives, repeats)
     tpr, fpr = positives.shares, negatives.shares
-    with np.errstate(invalid="ignore"):
-        precision = tp / (tp + fp)
-        adjusted = prevalence * tpr / (prevalence * tpr + (1 - prevalence) * fpr)
+    precision = tp / (tp + fp)
+    adjusted = prevalence * tpr / (prevalence * tpr + (1 - prevalence) * fpr)
     defined = (~np.isnan(precision)).sum(axis=0)
     some = defined > 0
     spread = np.full((len(_SPREAD), len(defined)), np.nan)

@@ -260,8 +260,7 @@ def _compared(models: list[Replicates], metric: Metric, level: float, *, simulta
     results["difference"] = _ahead(value)
     for name in ("difference", "lower", "upper"):
         # A bound may exceed the largest double.
-        with np.errstate(over="ignore"):
-            results[name] *= all_models.scale
+        results[name] *= all_models.scale
     if better_sign(metric) < 0:
         results["difference"] *= -1
         # Subtract from 0.0 to avoid -0.0.

@@ -86,8 +86,7 @@ class Contenders:
         """
         from scipy.special import ndtr, ndtri, stdtr  # noqa: PLC0415  (what does not need it does not wait)
 
-        with np.errstate(invalid="ignore", divide="ignore"):
-            lead = np.where(self.difference == 0, 0.0, self.difference / self.error)
+        lead = np.where(self.difference == 0, 0.0, self.difference / self.error)
         size = np.abs(lead)
         # With infinite degrees of freedom, t is the normal distribution.
         endless = np.isinf(self.freedom)
@@ -107,10 +106,9 @@ class Contenders:
         """Return the half-widths of intervals of *lead* standard errors, corrected as leads are."""
         from scipy.special import ndtr, stdtrit  # noqa: PLC0415  (as above)
 
-        with np.errstate(invalid="ignore"):
-            # The t quantile of a large lead may be infinite; without error the width is 0 even then.
-            wider = np.copysign(stdtrit(self.freedom, ndtr(-np.abs(lead))), lead)
-            width = np.asarray(wider * self.error)
+        # The t quantile of a large lead may be infinite; without error the width is 0 even then.
+        wider = np.copysign(stdtrit(self.freedom, ndtr(-np.abs(lead))), lead)
+        width = np.asarray(wider * self.error)
         return np.where(self.error > 0, width, 0.0)
 
     def leads_drawn(self, one: int, others: Places) -> Floats:

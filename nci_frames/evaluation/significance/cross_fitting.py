@@ -164,8 +164,7 @@ class _Wanted:
     def best(self, tpr: Floats, fpr: Floats) -> Places:
         """Return the best point for each case, the first of equal ones."""
         if self.by_lines:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ratio = (1 - self.prevalence) / self.prevalence / self.beta**2
+            ratio = (1 - self.prevalence) / self.prevalence / self.beta**2
             # At prevalence 1 precision is 1, for any beta.
             envelope = f_beta_envelope(tpr, fpr)
             return envelope.lines[envelope.at(np.nan_to_num(ratio, nan=0.0, posinf=np.inf))]
@@ -199,8 +198,7 @@ def _fitted(counts: Counted, wanted: _Wanted, logs: Resampling) -> pl.DataFrame:
             honest = values[1:]
     defined = ~np.isnan(honest)
     total = defined.sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        value = np.where(defined, honest, 0.0).sum(axis=0) / total
+    value = np.where(defined, honest, 0.0).sum(axis=0) / total
     table = pl.DataFrame(
         {
             "threshold": threshold,

@@ -182,10 +182,9 @@ class Borders:
         lines = _LINES[self.over]
         lead = self.values[below] - self.values[above]
         before, after = lead[:, :-1], lead[:, 1:]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            overtaken = (before > 0) & (after <= 0)
-            places = lines[:-1] + np.diff(lines) * before / (before - after)
-            far = np.where(overtaken, np.abs(np.log(places / place)), np.inf)
+        overtaken = (before > 0) & (after <= 0)
+        places = lines[:-1] + np.diff(lines) * before / (before - after)
+        far = np.where(overtaken, np.abs(np.log(places / place)), np.inf)
         nearest = far.argmin(axis=1)
         logs = np.arange(len(lead))
         return _axis_value(self.over, places[logs, nearest][np.isfinite(far[logs, nearest])])
@@ -198,8 +197,7 @@ def _axis_value(over: Over, places: Floats) -> Floats:
 
 def _place(axis: Over, value: float) -> float:
     """Return where a prevalence or beta lies on the scale of ``_LINES``."""
-    with np.errstate(divide="ignore", over="ignore"):
-        return float(1 / np.float64(value) - 1 if axis == "prevalence" else np.float64(value) ** -2)
+    return float(1 / np.float64(value) - 1 if axis == "prevalence" else np.float64(value) ** -2)
 
 
 def border_of(borders: Borders, crossing: Mapping[str, Any], logs: Resampling) -> dict[str, Any]:
@@ -225,8 +223,7 @@ def area_curves_of(frame: pl.DataFrame, logs: Resampling) -> dict[tuple[object, 
     etas = _axis_value("prevalence", _LINES["prevalence"]).tolist()
 
     def curve(replicates: Replicates) -> Floats:
-        with np.errstate(divide="ignore"):
-            return np.asarray(-1 / replicates.values)
+        return np.asarray(-1 / replicates.values)
 
     return _grouped(resample(frame, Asked("pr_auc", etas), logs), curve, "prevalence")
 
@@ -249,10 +246,9 @@ def own_curves_of(
     def curve(replicates: Replicates) -> Floats:
         metric = replicates.cases["metric"].to_numpy()
         tpr, fpr = (replicates.values[:, metric == name] for name in ("recall", "fpr"))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            inverse, ratio = 1 / tpr, fpr / tpr
-            # F-beta falls as (1 + lambda·FPR)/TPR grows.
-            values = [-np.fmin.reduce(inverse + factor * ratio, axis=1) for factor in lambdas]
+        inverse, ratio = 1 / tpr, fpr / tpr
+        # F-beta falls as (1 + lambda·FPR)/TPR grows.
+        values = [-np.fmin.reduce(inverse + factor * ratio, axis=1) for factor in lambdas]
         return np.stack(values, axis=1)
 
     own = threshold == "own"

@@ -103,8 +103,7 @@ def auc_interval(counts: Frame, /, *, method: Method = "score", level: float = 0
     z = normal_quantile(level)
     if method in ("score", "newcombe"):
         expected = newcombe_variance(value, m, n)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            wider = np.fmax(1.0, error**2 / expected) if method == "score" else np.ones_like(value)
+        wider = np.fmax(1.0, error**2 / expected) if method == "score" else np.ones_like(value)
         error = np.sqrt(expected * wider)
         lower, upper = score_bounds(value, m, n, z**2 * wider)
         if method == "score":
@@ -146,10 +145,9 @@ def _placements(histogram: Histogram) -> tuple[float, Floats, Floats]:
     """Return the area, and the placements of positives and negatives in each bin; NaN without a class."""
     positives, negatives = histogram.classes
     m, n = np.array(histogram.sizes, np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        of_positives = 1 - (negatives.cumsum() - negatives / 2) / n
-        of_negatives = (positives.cumsum() - positives / 2) / m
-        return float(negatives @ of_negatives / n), of_positives, of_negatives
+    of_positives = 1 - (negatives.cumsum() - negatives / 2) / n
+    of_negatives = (positives.cumsum() - positives / 2) / m
+    return float(negatives @ of_negatives / n), of_positives, of_negatives
 
 
 def _delong(histogram: Histogram | StrataCounts) -> tuple[float, float]:

@@ -90,9 +90,8 @@ class FoldValues:
 def moments(values: Floats) -> tuple[Rows, Floats, Floats]:
     """Return the number of defined values along the last axis, their mean and sum of squared deviations."""
     n = (~np.isnan(values)).sum(axis=2)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.nansum(values, axis=2) / n
-        return n, mean, np.nansum((values - mean[:, :, None]) ** 2, axis=2)
+    mean = np.nansum(values, axis=2) / n
+    return n, mean, np.nansum((values - mean[:, :, None]) ** 2, axis=2)
 
 
 def t_test(differences: Floats, ratio: float) -> Floats:
@@ -104,9 +103,8 @@ def t_test(differences: Floats, ratio: float) -> Floats:
     from scipy.special import stdtr  # noqa: PLC0415  (SciPy is slow to import)
 
     n, mean, squares = moments(differences)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        independent = np.minimum(n, 1 + 1 / ratio) if ratio else n
-        statistic = mean / np.sqrt(squares / (n - 1) * (1 / independent + ratio))
+    independent = np.minimum(n, 1 + 1 / ratio) if ratio else n
+    statistic = mean / np.sqrt(squares / (n - 1) * (1 / independent + ratio))
     result: Floats = 2 * stdtr(np.maximum(independent - 1, 1), -np.abs(statistic))
     return result
 
@@ -126,11 +124,10 @@ def bootstrap_test(differences: Floats, logs: Resampling) -> Floats:
             times @ each
             for each in (~np.isnan(difference), np.nan_to_num(difference), np.nan_to_num(difference) ** 2)
         )
-        with np.errstate(invalid="ignore", divide="ignore"):
-            mean = sums / n
-            error = np.sqrt(np.maximum(squares / n - mean**2, 0) / (n - 1))
-            # Folds drawn once and again, without spread, say nothing against equality.
-            far = ~(np.abs(mean[1:] - mean[0]) / error[1:] < np.abs(mean[0]) / error[0]) & (n[1:] > 0)
+        mean = sums / n
+        error = np.sqrt(np.maximum(squares / n - mean**2, 0) / (n - 1))
+        # Folds drawn once and again, without spread, say nothing against equality.
+        far = ~(np.abs(mean[1:] - mean[0]) / error[1:] < np.abs(mean[0]) / error[0]) & (n[1:] > 0)
         p_value[:, model] = (1 + far.sum(axis=0)) / (1 + (n[1:] > 0).sum(axis=0))
     return p_value
 

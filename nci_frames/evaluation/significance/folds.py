@@ -148,8 +148,8 @@ def compare_folds(
     best = np.argmax(np.where(np.isnan(mean), -np.inf, mean), axis=1) if mean.size else np.zeros(0, int)
     is_best = (np.arange(shape[1]) == best[:, None]) & ~np.isnan(mean)
     best_values = np.take_along_axis(values.values, best[:, None, None], axis=1)
-    with np.errstate(invalid="ignore"):  # of two infinite values it is undefined
-        differences = sign * (best_values - values.values)
+    # Of two infinite values it is undefined.
+    differences = sign * (best_values - values.values)
     shared = np.sum(~np.isnan(differences), axis=2)
     if test == "bootstrap":
         p_value = bootstrap_test(differences, logs)

@@ -60,8 +60,7 @@ def changes_of(value: Floats, moved: Floats) -> tuple[Floats, Floats]:
 
     Undefined moved values are ignored.
     """
-    with np.errstate(invalid="ignore"):
-        changes = np.nan_to_num(moved - value, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    changes = np.nan_to_num(moved - value, nan=0.0, posinf=np.inf, neginf=-np.inf)
     return -np.minimum(changes.min(axis=0), 0), np.maximum(changes.max(axis=0), 0)
 
 

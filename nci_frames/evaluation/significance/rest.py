@@ -120,8 +120,7 @@ class _ClassRows:
         coarsest = max(int(np.log2(max(borders, 1))) - 1, 0)
         wanted = np.maximum(self.worth / _ROWS_OF_CELL, 1)
         steps = np.clip(np.ceil(np.log2((borders + 1) / wanted)), 0, coarsest).astype(np.int64)
-        with np.errstate(divide="ignore"):
-            least = _NEARLY * _ROWS_OF_CELL / self.worth
+        least = _NEARLY * _ROWS_OF_CELL / self.worth
         # Ties and thresholds can make cells small: beyond a border with few rows, one more row seems much.
         kept = (np.minimum(below, 1 - below) >= least[:, None]).sum(axis=1)
         self.levels = []
@@ -153,8 +152,7 @@ class _ClassRows:
         """Return the distances of the shares of each segment from its rest, and the rest's effective rows."""
         rest = self.reached[ordinary].sum(axis=0) - np.where(ordinary[:, None], self.reached, 0.0)
         size = rest[:, -1]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            apart = self.reached[:, :-1] / self.rows[:, None] - rest[:, :-1] / size[:, None]
+        apart = self.reached[:, :-1] / self.rows[:, None] - rest[:, :-1] / size[:, None]
         spread = self.spread[ordinary].sum() - np.where(ordinary, self.spread, 0.0)
         return apart, np.divide(size**2, spread, out=np.zeros_like(size), where=size > 0)
 

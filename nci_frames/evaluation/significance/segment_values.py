@@ -64,8 +64,7 @@ class SegmentWorth:
         if not has_strata(counts):
             return cls(of_class, np.ones_like(of_class), cells, cells.sum(axis=2))
         known = point.select(pl.col(WORTH).fill_null(np.nan)).to_numpy().T
-        with np.errstate(invalid="ignore", divide="ignore"):
-            least = np.vstack([np.nan_to_num(size / known), np.zeros(len(point))])
+        least = np.vstack([np.nan_to_num(size / known), np.zeros(len(point))])
         rows = at_thresholds(counts, point.select(*keys, "threshold"), WEIGHT)
         drawn = rows.group_by(keys).agg(pl.col(CELLS).sum())
         return cls(of_class, least, cells, beside(point.select(keys), drawn, keys).select(CELLS).to_numpy().T)
@@ -106,11 +105,10 @@ def _effects(cells: Floats, drawn: Floats, of_class: Floats, least: Floats, leve
     hits, misses = _hits_and_misses(cells)
     rows = hits + misses
     hit, size = hits.sum(axis=-1), rows.sum(axis=-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rate = hit / size
-        apart = np.where(rows > 0, hits - rate[..., None] * rows, 0.0)
-        variance = (jackknife_weights(rows) * apart**2).sum(axis=-1)
-        own = variance / (rate * (1 - rate) / size)
+    rate = hit / size
+    apart = np.where(rows > 0, hits - rate[..., None] * rows, 0.0)
+    variance = (jackknife_weights(rows) * apart**2).sum(axis=-1)
+    own = variance / (rate * (1 - rate) / size)
     few = np.minimum(*_hits_and_misses(drawn)) < FEW_HITS
     effect = np.fmax(np.where(few, np.fmax(own, of_class), own), least)
     return np.asarray(effect / known_share(rows, level))
@@ -207,8 +205,7 @@ def _rates_of(cells: Floats) -> tuple[Floats, Floats]:
     tp, fp, fn, tn = cells
     positives, negatives = tp + fn, fp + tn
     trials = np.stack([positives, negatives, positives + negatives])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.stack([tp, fp, positives]) / trials, trials
+    return np.stack([tp, fp, positives]) / trials, trials
 
 
 def _parts(function: Function, rates: Floats) -> tuple[Floats, Floats]:

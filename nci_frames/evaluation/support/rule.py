@@ -93,26 +93,25 @@ def _pr_support(curves: Curves, independent: Sequence[Floats]) -> Floats:
     fewer than 25 false positives or 10 true positives could not add a tenth to it, even with precision 1.
     """
     positives, negatives = independent
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        true, false = curves.tpr1 * positives, curves.fpr1 * negatives
-        enough = true >= LEAST_POSITIVES * (1 - 1e-9)
-        # The odds at which precision is one half and 25 positives are found.
-        odds = np.where(enough, np.maximum(false, LEAST_FOUND) / (negatives * curves.tpr1), np.inf)
-        lowest = curves.reduce(np.minimum, odds)
-        # Steps with enough rows of both classes above them; a tied step includes its own rows.
-        begins = (
-            np.where(curves.tied, true, curves.tpr0 * positives),
-            np.where(curves.tied, false, curves.fpr0 * negatives),
-        )
-        solid = (begins[0] >= LEAST_POSITIVES * (1 - 1e-9)) & (begins[1] >= LEAST_FOUND * (1 - 1e-9))
-        first = 1 - curves.sum(np.where(solid, curves.tpr1 - curves.tpr0, 0.0))
-        # Where precision is below one half, it is at least half of o·TPR/FPR.
-        slope = np.where(solid, (curves.tpr1 - curves.tpr0) * curves.tpr1 / curves.fpr1, 0.0)
-        weak = 2 * first / LARGEST_FIRST / curves.sum(slope)
-        lowest = np.minimum(lowest, np.where(np.isnan(weak), np.inf, weak))
-        most, some = (curves.reduce(np.maximum, rows) for rows in (positives, negatives))
-        known = (most >= LEAST_POSITIVES) & (some > 0) & np.isfinite(lowest)
-        return np.where(known, lowest / (1 + lowest), np.nan)
+    true, false = curves.tpr1 * positives, curves.fpr1 * negatives
+    enough = true >= LEAST_POSITIVES * (1 - 1e-9)
+    # The odds at which precision is one half and 25 positives are found.
+    odds = np.where(enough, np.maximum(false, LEAST_FOUND) / (negatives * curves.tpr1), np.inf)
+    lowest = curves.reduce(np.minimum, odds)
+    # Steps with enough rows of both classes above them; a tied step includes its own rows.
+    begins = (
+        np.where(curves.tied, true, curves.tpr0 * positives),
+        np.where(curves.tied, false, curves.fpr0 * negatives),
+    )
+    solid = (begins[0] >= LEAST_POSITIVES * (1 - 1e-9)) & (begins[1] >= LEAST_FOUND * (1 - 1e-9))
+    first = 1 - curves.sum(np.where(solid, curves.tpr1 - curves.tpr0, 0.0))
+    # Where precision is below one half, it is at least half of o·TPR/FPR.
+    slope = np.where(solid, (curves.tpr1 - curves.tpr0) * curves.tpr1 / curves.fpr1, 0.0)
+    weak = 2 * first / LARGEST_FIRST / curves.sum(slope)
+    lowest = np.minimum(lowest, np.where(np.isnan(weak), np.inf, weak))
+    most, some = (curves.reduce(np.maximum, rows) for rows in (positives, negatives))
+    known = (most >= LEAST_POSITIVES) & (some > 0) & np.isfinite(lowest)
+    return np.where(known, lowest / (1 + lowest), np.nan)
 
 
 PR_SUPPORT = SupportRule(_pr_support, "few_for_pr")
