@@ -10,7 +10,7 @@ import polars as pl
 from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Option, listed, named_values
-from nci_frames.base.typing import Flags, Floats
+from nci_frames.base.typing import Flags, Floats, Frame
 from nci_frames.counts.pooling import pool_counts, together
 from nci_frames.counts.sums import check_sums
 from nci_frames.schemas import CLASS_COUNTS, CLASS_PRIORS, COUNTS, TRUE_CLASS, WEIGHT, checked, collect
@@ -26,7 +26,7 @@ _ROUNDING = 1e-9
 
 
 @checked
-def merge_class_counts(*class_counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+def merge_class_counts(*class_counts: Frame) -> pl.DataFrame:
     """Add class counts of disjoint rows, for example of two days, files or machines.
 
     Parameters
@@ -61,7 +61,7 @@ def merge_class_counts(*class_counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFra
     return every_pair(added_rows(table, group))
 
 
-def collect_class_counts(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+def collect_class_counts(frame: Frame) -> pl.DataFrame:
     """Return checked class counts.
 
     Raises
@@ -160,9 +160,7 @@ def _wrong(must: str, scenario: str, found: str, hint: str | None = None) -> Par
     return ParameterError(f"{option} must {must}", where=where, found=found, hint=hint)
 
 
-def scenarios_of(
-    priors: str | Mapping[Any, Any] | pl.DataFrame | pl.LazyFrame, needed: Iterable[Any] = ()
-) -> dict[str, Any]:
+def scenarios_of(priors: str | Mapping[Any, Any] | Frame, needed: Iterable[Any] = ()) -> dict[str, Any]:
     """Return the checked shares, or a word, of each scenario; an unnamed one is called "given".
 
     Raises
@@ -171,7 +169,7 @@ def scenarios_of(
         If there are none, they are not numbers from 0 to 1 that add up to 1, or a needed class is missing.
     """
     nested: Any = priors
-    if isinstance(priors, pl.DataFrame | pl.LazyFrame):
+    if isinstance(priors, Frame):
         frame = collect(priors, CLASS_PRIORS)
         nested = by_scenario(frame)
         if sum(map(len, nested.values())) < len(frame):
@@ -202,7 +200,7 @@ def scenarios_of(
 
 
 @checked
-def counts_at_mix(by_class: pl.DataFrame | pl.LazyFrame, /, *, priors: Priors) -> pl.DataFrame:
+def counts_at_mix(by_class: Frame, /, *, priors: Priors) -> pl.DataFrame:
     """Combine counts by true class at a mix, to get the TPR and FPR of one class against the rest.
 
     Parameters

@@ -8,6 +8,7 @@ import polars as pl
 from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
+from nci_frames.base.typing import Frame
 from nci_frames.counts.exact_sums import add_exact
 from nci_frames.counts.resolution import one_score, runs_with_every_score
 from nci_frames.counts.strata import weighted_sums
@@ -16,7 +17,7 @@ from nci_frames.schemas import CELLS, COUNTS, REPEAT, WEIGHT, checked, collect, 
 
 
 @checked
-def merge_counts(*counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+def merge_counts(*counts: Frame) -> pl.DataFrame:
     """Add counts of disjoint rows, for example of two days, files or machines.
 
     Parameters
@@ -94,7 +95,7 @@ def _common_type(column: str, types: Sequence[pl.DataType], cells: Collection[st
 
 
 @checked
-def pool_counts(counts: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[str]) -> pl.DataFrame:
+def pool_counts(counts: Frame, /, *, over: str | Sequence[str]) -> pl.DataFrame:
     """Sum counts over a key, for example over the folds.
 
     Parameters

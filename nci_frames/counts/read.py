@@ -9,13 +9,14 @@ import polars as pl
 from nci_frames.base.arguments import threshold_grid
 from nci_frames.base.errors import InvalidRowsError, InvalidRowsWarning, ParameterError, SchemaError
 from nci_frames.base.messages import first_line, quantity
+from nci_frames.base.typing import Frame
 from nci_frames.counts.increments import counts_of
 from nci_frames.schemas import COUNTS, INCREMENTS, checked
 
 
 @checked
 def read_counts(
-    frame: pl.DataFrame | pl.LazyFrame,
+    frame: Frame,
     /,
     *,
     thresholds: Sequence[float] | None = None,

@@ -2,10 +2,11 @@
 
 import polars as pl
 
+from nci_frames.base.typing import Frame
 from nci_frames.schemas import COUNTS, SCORE_COUNTS, collect
 
 
-def scores_as_counts(scored: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+def scores_as_counts(scored: Frame) -> pl.DataFrame:
     """Return score counts as counts without positives; a key ``weight`` is kept.
 
     Raises

@@ -10,13 +10,7 @@ CROSSING = (
 )
 
 CROSSOVERS = FrameSchema(
-    "crossovers",
-    "find_crossovers(rates, metric=..., over=...)",
-    METRIC,
-    *CROSSING,
-    PREVALENCE,
-    BETA,
-    VALUE,
+    "crossovers", "find_crossovers(rates, metric=..., over=...)", METRIC, *CROSSING, PREVALENCE, BETA, VALUE
 )
 _BEST_POINT = (MODEL, TIED, POINT, *SAID)
 _LAMBDAS = (
@@ -33,12 +27,7 @@ WINNERS = FrameSchema(
     *_BEST_POINT,
     derived=("lower", "upper"),
 )
-DECISION_MAP = FrameSchema(
-    "decision map",
-    "decision_map(rates)",
-    *_LAMBDAS,
-    *_BEST_POINT,
-)
+DECISION_MAP = FrameSchema("decision map", "decision_map(rates)", *_LAMBDAS, *_BEST_POINT)
 CERTIFIED_MAP = FrameSchema(
     "certified map",
     "certify_decision_map(counts)",

@@ -36,11 +36,7 @@ FIELD = FrameSchema(
     'polars.DataFrame({"country": [...], "prevalence": [...]})',
     share("prevalence", "P(y=1) of the segment"),
     number(
-        "share",
-        "amount of traffic in the segment, in any unit",
-        minimum=0,
-        maximum=FINITE,
-        required=False,
+        "share", "amount of traffic in the segment, in any unit", minimum=0, maximum=FINITE, required=False
     ),
     derived=tuple(name for name in PREVALENCES.fixed if name not in ("model", "prevalence")),
 )

@@ -14,6 +14,7 @@ import polars as pl
 from nci_frames.base.docstrings import COLUMNS
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import a_frame, listed, quantity
+from nci_frames.base.typing import Frame
 from nci_frames.schemas.consistency import check_cells, place_of
 from nci_frames.schemas.keys import RESERVED, Family, check_keys, check_patterns, check_times
 from nci_frames.schemas.untouched import is_untouched, remember
@@ -277,7 +278,7 @@ def within() -> Iterator[None]:
         _DEPTH.reset(token)
 
 
-def collect(frame: pl.DataFrame | pl.LazyFrame, schema: FrameSchema, *, strata: bool = False) -> pl.DataFrame:
+def collect(frame: Frame, schema: FrameSchema, *, strata: bool = False) -> pl.DataFrame:
     """Return *frame* as a DataFrame of the kind that *schema* describes.
 
     Only the outermost call checks the values, unless the library made the frame and it is unchanged. Nested

@@ -132,12 +132,7 @@ RANKING = FrameSchema(
     PREVALENCE,
     number("beta", "as in the projection", "as in the projection", minimum=0, required=False),
     VALUE,
-    number(
-        "optimistic",
-        "value on the rows that selected the threshold",
-        "undefined: 0/0",
-        required=False,
-    ),
+    number("optimistic", "value on the rows that selected the threshold", "undefined: 0/0", required=False),
     *BOUNDS,
     number("skill", "as in the proper scores", "as in the proper scores", required=False),
     *AVERAGED,

@@ -164,7 +164,7 @@ SUBSAMPLES = FrameSchema(
             share(name, f"{meaning} precision of the sub-samples", "undefined in all of them")
             for name, meaning in (
                 ("mean", "mean"), ("min", "least"), ("q25", "lower quartile of the"),
-                ("q75", "upper quartile of the"), ("max", "greatest"),
+                ("q75", "upper quartile of the"), ("max", "greatest")
             )
         ),
         whole("repeats", "number of sub-samples where precision is defined"),

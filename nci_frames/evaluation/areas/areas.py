@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Field, Floats, Prevalences
+from nci_frames.base.typing import Field, Floats, Frame, Prevalences
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.areas.area import Area, Etas, area_of
 from nci_frames.evaluation.areas.pr import PR_AUC, Method, pr_area
@@ -32,7 +32,7 @@ from nci_frames.schemas import AREAS, COUNTS, RATES, checked, collect
 
 @checked
 def compute_areas(
-    counts: pl.DataFrame | pl.LazyFrame,
+    counts: Frame,
     /,
     *,
     prevalence: Prevalences | Field,

@@ -3,6 +3,7 @@
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Frame
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.arrays.histograms import whole_counts
@@ -26,12 +27,7 @@ from nci_frames.schemas import RATES, SUPPORT, checked, collect
 
 @checked
 def lowest_supported_prevalence(
-    counts: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    metric: str | pl.Expr,
-    threshold: float | None = None,
-    units: str | None = None,
+    counts: Frame, /, *, metric: str | pl.Expr, threshold: float | None = None, units: str | None = None
 ) -> pl.DataFrame:
     """Return the lowest prevalence at which the log supports a metric.
 

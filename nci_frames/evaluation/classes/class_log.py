@@ -11,7 +11,7 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
-from nci_frames.base.typing import Flags, Floats
+from nci_frames.base.typing import Flags, Floats, Frame
 from nci_frames.counts.class_counts import class_values, collect_class_counts
 from nci_frames.evaluation.arrays.buckets import need_buckets
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, FrameSchema, beside, need_each_once
@@ -124,7 +124,7 @@ class ClassLogs:
             raise ParameterError(f"{what} is that of models without keys", found=found, hint=hint)
 
 
-def collected(class_counts: pl.DataFrame | pl.LazyFrame, *, scenarios: bool = True) -> pl.DataFrame:
+def collected(class_counts: Frame, *, scenarios: bool = True) -> pl.DataFrame:
     """Return checked class counts of a labelled log, with or without *scenarios*.
 
     Raises

@@ -10,7 +10,7 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
-from nci_frames.base.typing import Flags, Floats
+from nci_frames.base.typing import Flags, Floats, Frame
 from nci_frames.counts.class_counts import Priors, one_mix, scenarios_of
 from nci_frames.evaluation.classes.class_log import ClassLog, collected
 from nci_frames.evaluation.classes.mixes import Mixes, place_of_class, read_mixes
@@ -35,7 +35,7 @@ _ROUNDING, _REAL, _AT_END = 1e-14, 1e-7, 1e-10
 
 @checked
 def class_winners(
-    class_counts: pl.DataFrame | pl.LazyFrame,
+    class_counts: Frame,
     /,
     *,
     metric: str,
@@ -223,7 +223,7 @@ def _roots(coefficients: Floats, least: float) -> Iterator[float]:
 
 
 def winners_in_triangle(
-    class_counts: pl.DataFrame | pl.LazyFrame, *, metric: str, beta: float, cost: Mapping[Any, float] | None
+    class_counts: Frame, *, metric: str, beta: float, cost: Mapping[Any, float] | None
 ) -> tuple[pl.DataFrame, list[Any]]:
     """Return the best models at a lattice of mixes of three classes, and the classes.
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Frame
 from nci_frames.counts.class_counts import Priors
 from nci_frames.evaluation.classes.class_log import ClassLog, rates_of, why_not
 from nci_frames.evaluation.classes.intervals import influences, stratum_sums
@@ -23,7 +23,7 @@ _EQUAL = 1e-12
 
 @checked
 def compare_class_models(
-    class_counts: pl.DataFrame | pl.LazyFrame,
+    class_counts: Frame,
     /,
     *,
     metric: str,

@@ -10,7 +10,7 @@ import polars as pl
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.normal import normal_quantile
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Frame
 from nci_frames.counts.class_counts import collect_class_counts
 from nci_frames.evaluation.classes.class_log import LEAST_ROWS, ClassLog, class_logs, collected, rates_of
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, ESTIMATED_PRIORS, checked
@@ -26,13 +26,7 @@ _MISFIT = (
 
 
 @checked
-def estimate_class_priors(
-    reference: pl.DataFrame | pl.LazyFrame,
-    traffic: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    level: float = 0.95,
-) -> pl.DataFrame:
+def estimate_class_priors(reference: Frame, traffic: Frame, /, *, level: float = 0.95) -> pl.DataFrame:
     """Estimate the class mix of unlabelled traffic from the decisions there.
 
     The decisions are modelled as a mixture of the decisions about each class in a labelled log.

@@ -11,7 +11,7 @@ import polars as pl
 from nci_frames.base.arguments import beta_value, share_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Call, Option, listed
-from nci_frames.base.typing import Flags, Floats
+from nci_frames.base.typing import Flags, Floats, Frame
 from nci_frames.counts.class_counts import by_scenario, read_priors, scenarios_of
 from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, class_logs, collected, rates_of
 from nci_frames.evaluation.metrics.classes import ClassMetric, Mix
@@ -87,7 +87,7 @@ def at_shares(mix: Floats, shares: Floats | float) -> Floats:
 
 
 def read_mixes(
-    class_counts: pl.DataFrame | pl.LazyFrame,
+    class_counts: Frame,
     priors: Any,
     metrics: Sequence[ClassMetric] = (),
     *,
@@ -114,7 +114,7 @@ def read_mixes(
 
 def _errors(priors: Any, names: list[Any]) -> Floats | None:
     """Return the distances of estimated shares to their bounds; 0 for a share without bounds."""
-    bounds, is_frame = {"lower", "upper"}, isinstance(priors, pl.DataFrame | pl.LazyFrame)
+    bounds, is_frame = {"lower", "upper"}, isinstance(priors, Frame)
     if not (is_frame and bounds <= {*priors.collect_schema()}):
         return None
     frame = collect(priors, CLASS_PRIORS)
@@ -156,11 +156,7 @@ def place_of_class(what: str, name: Any, names: list[Any]) -> int:
 
 @checked
 def vary_class_share(
-    class_counts: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    of: str | float | bool | date,
-    shares: float | Sequence[float],
+    class_counts: Frame, /, *, of: str | float | bool | date, shares: float | Sequence[float]
 ) -> pl.DataFrame:
     """Return mixes in which one class has given shares, and the others keep their proportions.
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Frame
 from nci_frames.counts.class_counts import Priors, one_mix
 from nci_frames.evaluation.classes.class_log import ClassLog, some_of, why_not
 from nci_frames.evaluation.classes.intervals import bounds_at, resampled
@@ -19,7 +19,7 @@ from nci_frames.schemas import CLASS_PROJECTION, checked
 
 @checked
 def project_classes(
-    class_counts: pl.DataFrame | pl.LazyFrame,
+    class_counts: Frame,
     /,
     *,
     priors: Priors,
@@ -170,9 +170,7 @@ def _rows(
             }
 
 
-def matrix_at(
-    class_counts: pl.DataFrame | pl.LazyFrame, priors: Any
-) -> tuple[pl.DataFrame, list[str], list[str]]:
+def matrix_at(class_counts: Frame, priors: Any) -> tuple[pl.DataFrame, list[str], list[str]]:
     """Return rows, share of the class and share of the mix by model, class and decision; names; and doubts.
 
     Rows are not weighted, unless they are sums of weights.

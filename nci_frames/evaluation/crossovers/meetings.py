@@ -155,10 +155,7 @@ def point_meetings(contest: Contest, rows: Sequence[Places]) -> Iterator[Meeting
 
 
 def curve_meetings(
-    best: Floats,
-    best_at: Callable[[Places, Floats], tuple[Floats, Places]],
-    over: Over,
-    rounding: float,
+    best: Floats, best_at: Callable[[Places, Floats], tuple[Floats, Places]], over: Over, rounding: float
 ) -> Iterator[Meetings]:
     """Yield the crossovers of all pairs of models, from changes of sign on a fine grid.
 

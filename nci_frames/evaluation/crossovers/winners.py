@@ -198,11 +198,7 @@ def area_winners(areas: pl.DataFrame, support: pl.DataFrame, low: float, high: f
 
 
 def _ranges(
-    keys: pl.DataFrame,
-    areas: AreasAlong,
-    metric: Metric,
-    within: tuple[float, float],
-    support: pl.DataFrame,
+    keys: pl.DataFrame, areas: AreasAlong, metric: Metric, within: tuple[float, float], support: pl.DataFrame
 ) -> pl.DataFrame:
     """Return the ranges with the best model of each, split where its area begins to be supported."""
     models, tied, borders = areas.leaders()

@@ -12,12 +12,7 @@ _MOST_ROWS = 10**15
 
 @checked
 def expected_counts(
-    *,
-    tpr: float,
-    fpr: float,
-    positives: int,
-    negatives: int,
-    model: str = "planned",
+    *, tpr: float, fpr: float, positives: int, negatives: int, model: str = "planned"
 ) -> pl.DataFrame:
     """Return the expected counts of a classifier with given rates on a test set of a given size.
 

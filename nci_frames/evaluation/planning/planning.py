@@ -8,6 +8,7 @@ import polars as pl
 from nci_frames.base.arguments import beta_value, number_list
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Call, Option
+from nci_frames.base.typing import Frame
 from nci_frames.evaluation.planning.assurance import Promise, assured_rows, half_width_at
 from nci_frames.evaluation.planning.fixed_sizes import exact_rows, hoeffding_rows
 from nci_frames.evaluation.planning.two_models import TwoModels, need_within
@@ -35,7 +36,7 @@ def required_samples(
     compare: str | pl.Expr | None = None,
     power: float = 0.8,
     correlation: float | tuple[float, float] | None = None,
-    pairs: pl.DataFrame | pl.LazyFrame | None = None,
+    pairs: Frame | None = None,
     auc: float | tuple[float, float] | None = None,
     ratio: float | None = None,
     beta: float = 1.0,

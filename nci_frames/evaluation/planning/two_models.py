@@ -10,7 +10,7 @@ from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 from nci_frames.base.normal import normal_quantile
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Frame
 from nci_frames.evaluation.metrics import called_metric, curve_asked
 from nci_frames.schemas import COMPARISON_SAMPLES, PAIRS, collect
 
@@ -203,7 +203,7 @@ def contrast_of_areas(area: float | Pair, correlation: float | None, ratio: floa
     return Contrast(areas[0] - areas[1], (expected, 0.0), (equal, 0.0))
 
 
-def decisions_of_pairs(pairs: pl.DataFrame | pl.LazyFrame) -> tuple[Decisions, Decisions]:
+def decisions_of_pairs(pairs: Frame) -> tuple[Decisions, Decisions]:
     """Return the decisions about positives and about negatives from joint counts.
 
     Raises
@@ -241,7 +241,7 @@ class TwoModels:
     prevalence: float | None
     ratio: float | None
     correlation: float | Pair | None
-    pairs: pl.DataFrame | pl.LazyFrame | None
+    pairs: Frame | None
     beta: float
 
     def samples(self, level: float, power: float) -> pl.DataFrame:

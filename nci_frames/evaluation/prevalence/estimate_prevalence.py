@@ -8,6 +8,7 @@ import polars as pl
 
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.normal import normal_quantile
+from nci_frames.base.typing import Frame
 from nci_frames.counts.pooling import pooled_to
 from nci_frames.counts.scores_as_counts import scores_as_counts
 from nci_frames.evaluation.arrays.histograms import whole_counts
@@ -24,8 +25,8 @@ _MISFIT = (
 
 @checked
 def estimate_prevalence(
-    reference: pl.DataFrame | pl.LazyFrame,
-    traffic: pl.DataFrame | pl.LazyFrame,
+    reference: Frame,
+    traffic: Frame,
     /,
     *,
     method: Literal["em", "adjusted_count", "matching"] = "em",

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Field, Floats, Places, Prevalences
+from nci_frames.base.typing import Field, Floats, Frame, Places, Prevalences
 from nci_frames.evaluation.arrays.score_bins import Scores, thresholds_of
 from nci_frames.evaluation.probabilities.adjust import Logged
 from nci_frames.evaluation.probabilities.blocks import Bins, Blocks, bins_of, check_bins, isotonic_blocks
@@ -16,7 +16,7 @@ from nci_frames.schemas import CALIBRATION, checked
 
 @checked
 def calibration_curve(
-    counts: pl.DataFrame | pl.LazyFrame,
+    counts: Frame,
     /,
     *,
     prevalence: Prevalences | Field,

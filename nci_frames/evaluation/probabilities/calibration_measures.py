@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Field, Flags, Floats, Prevalences
+from nci_frames.base.typing import Field, Flags, Floats, Frame, Prevalences
 from nci_frames.evaluation.arrays.score_bins import Scores
 from nci_frames.evaluation.probabilities.adjust import Logged
 from nci_frames.evaluation.probabilities.blocks import Bins, Blocks, bins_of, check_bins
@@ -23,7 +23,7 @@ _ANYWHERE = "rows beyond the outermost thresholds may have any logit"
 
 @checked
 def calibration_measures(
-    counts: pl.DataFrame | pl.LazyFrame,
+    counts: Frame,
     /,
     *,
     prevalence: Prevalences | Field,

@@ -7,7 +7,7 @@ import polars as pl
 
 from nci_frames.base.arguments import number_list
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Field, Floats, Prevalences
+from nci_frames.base.typing import Field, Floats, Frame, Prevalences
 from nci_frames.counts.resolution import in_precision_of
 from nci_frames.evaluation.arrays.score_bins import Scores, thresholds_of
 from nci_frames.evaluation.probabilities.adjust import Logged
@@ -20,7 +20,7 @@ _Rates = tuple[Floats, Floats]
 
 @checked
 def decision_curve(
-    counts: pl.DataFrame | pl.LazyFrame,
+    counts: Frame,
     /,
     *,
     prevalence: Prevalences | Field,
@@ -95,7 +95,7 @@ def decision_curve(
 
 @checked
 def cost_curve(
-    counts: pl.DataFrame | pl.LazyFrame,
+    counts: Frame,
     /,
     *,
     prevalence: Prevalences | Field,
@@ -179,7 +179,7 @@ def _places(name: str, given: float | Sequence[float], end: float, allowed: str)
 
 
 def _at_places(
-    counts: pl.DataFrame | pl.LazyFrame,
+    counts: Frame,
     prevalence: Prevalences | Field,
     logged: Logged,
     name: str,

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Field, Floats, Prevalences
+from nci_frames.base.typing import Field, Floats, Frame, Prevalences
 from nci_frames.evaluation.areas.proper_scores import LOSSES, class_losses, mixed, shares
 from nci_frames.evaluation.arrays.score_bins import Scores
 from nci_frames.evaluation.probabilities.adjust import Logged
@@ -17,7 +17,7 @@ from nci_frames.schemas import SCORE_PARTS, checked
 
 @checked
 def decompose_scores(
-    counts: pl.DataFrame | pl.LazyFrame,
+    counts: Frame,
     /,
     *,
     prevalence: Prevalences | Field,

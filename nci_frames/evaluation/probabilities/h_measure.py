@@ -22,11 +22,7 @@ Costs = tuple[float, float] | Literal["prevalence"]
 
 @checked
 def h_measure(
-    counts: Frame,
-    /,
-    *,
-    prevalence: Prevalences | Field,
-    costs: Costs = (2.0, 2.0),
+    counts: Frame, /, *, prevalence: Prevalences | Field, costs: Costs = (2.0, 2.0)
 ) -> pl.DataFrame:
     """Return the H-measure of every group of counts, at each prevalence.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Field, Floats, Prevalences, Rows
+from nci_frames.base.typing import Field, Floats, Frame, Prevalences, Rows
 from nci_frames.counts.strata import weighted_sums
 from nci_frames.evaluation.arrays.roc_steps import Curves, of_all_parts
 from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
@@ -137,7 +137,7 @@ class Part:
 
 
 def of_parts(
-    counts: pl.DataFrame | pl.LazyFrame,
+    counts: Frame,
     prevalence: Prevalences | Field,
     logged: Logged,
     make: Callable[[Part], Iterable[pl.DataFrame]],

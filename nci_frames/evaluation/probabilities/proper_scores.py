@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Field, Prevalences
+from nci_frames.base.typing import Field, Frame, Prevalences
 from nci_frames.evaluation.areas.area import Area, Areas, Etas
 from nci_frames.evaluation.areas.areas import areas_of, asked_areas
 from nci_frames.evaluation.areas.proper_scores import LOG_LOSS, LOSSES, Loss, class_losses, mixed
@@ -22,7 +22,7 @@ from nci_frames.schemas import PROPER_SCORES, beside, checked
 
 @checked
 def proper_scores(
-    counts: pl.DataFrame | pl.LazyFrame,
+    counts: Frame,
     /,
     *,
     prevalence: Prevalences | Field,

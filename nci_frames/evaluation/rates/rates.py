@@ -7,6 +7,7 @@ import polars as pl
 
 from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Frame
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.arrays.buckets import bucket_counts
 from nci_frames.evaluation.rates.clusters import class_worth, effective_rows
@@ -31,7 +32,7 @@ _OF_OLDER_RATES = (
 
 @checked
 def compute_rates(
-    counts: pl.DataFrame | pl.LazyFrame,
+    counts: Frame,
     /,
     *,
     interval: RateInterval | None = None,

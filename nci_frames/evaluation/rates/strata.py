@@ -22,7 +22,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Flags, Floats, Rows
+from nci_frames.base.typing import Flags, Floats, Frame, Rows
 from nci_frames.counts.strata import Strata, Wide
 from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
 from nci_frames.evaluation.rates.quotients import rates_of
@@ -57,7 +57,7 @@ def known_cells(rates: pl.DataFrame) -> dict[str, pl.Expr]:
     }
 
 
-def collect_counts(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+def collect_counts(counts: Frame) -> pl.DataFrame:
     """Return checked counts; for strata their rates, with sums of weights and effective numbers of rows.
 
     Raises

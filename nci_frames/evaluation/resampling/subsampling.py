@@ -9,7 +9,7 @@ import polars as pl
 from nci_frames.base.arguments import check_repeats, value_inside
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
-from nci_frames.base.typing import Floats, Rows
+from nci_frames.base.typing import Floats, Frame, Rows
 from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.resampling.draws import draw_without_replacement, stream
@@ -19,14 +19,7 @@ _SPREAD = ("mean", "min", "q25", "q75", "max")
 
 
 @checked
-def subsample_study(
-    counts: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    prevalence: float,
-    repeats: int = 30,
-    seed: int = 0,
-) -> pl.DataFrame:
+def subsample_study(counts: Frame, /, *, prevalence: float, repeats: int = 30, seed: int = 0) -> pl.DataFrame:
     """Sub-sample a log to a class balance repeatedly, and compare the PR curves with the adjusted one.
 
     Precision at another prevalence is usually estimated by removing rows of one class. The alternative is to

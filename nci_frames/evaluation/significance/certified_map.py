@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Frame
 from nci_frames.evaluation.areas.lowest import lowest_supported_prevalence
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.arrays.histograms import whole_counts
@@ -26,13 +26,7 @@ _Place = tuple[tuple[str | None, ...], str | None]
 
 @checked
 def certify_decision_map(
-    counts: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    units: str | None = None,
-    level: float = 0.95,
-    repeats: int = 1000,
-    seed: int = 0,
+    counts: Frame, /, *, units: str | None = None, level: float = 0.95, repeats: int = 1000, seed: int = 0
 ) -> pl.DataFrame:
     """Return which models may have the highest F-beta at every prevalence and beta, at own thresholds.
 

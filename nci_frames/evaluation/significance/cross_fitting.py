@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import beta_values, prevalence_values
-from nci_frames.base.typing import Floats, Places, Prevalences, Rows
+from nci_frames.base.typing import Floats, Frame, Places, Prevalences, Rows
 from nci_frames.evaluation.arrays.buckets import Counted, StrataCounts
 from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
 from nci_frames.evaluation.crossovers.lines import f_beta_envelope
@@ -24,7 +24,7 @@ _UNDEFINED = "undefined in every half"
 
 @checked
 def cross_fit(
-    counts: pl.DataFrame | pl.LazyFrame,
+    counts: Frame,
     /,
     *,
     metric: str | pl.Expr = "f_beta",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from nci_frames.base.arguments import check_allowed, check_whole, prevalence_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
+from nci_frames.base.typing import Frame
 from nci_frames.counts.pooling import add_cells, alike_counts, pooled_counts, pooled_to
 from nci_frames.evaluation.arrays.buckets import bucket_counts, sums_of_weights
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
@@ -46,7 +47,7 @@ _OF_VALUES = ("metric", "prevalence", "beta", "value", "rank", "gap", "supported
 
 @checked
 def rank_segments(
-    counts: pl.DataFrame | pl.LazyFrame,
+    counts: Frame,
     /,
     *,
     segments: str | Sequence[str],

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats, Rows
+from nci_frames.base.typing import Floats, Frame, Rows
 from nci_frames.counts.pooling import alike_counts, pooled_counts
 from nci_frames.evaluation.arrays.buckets import bucket_counts, sums_of_weights
 from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
@@ -28,7 +28,7 @@ _MOST_CELLS = 64
 
 @checked
 def check_projection(
-    counts: pl.DataFrame | pl.LazyFrame, /, *, over: str, units: str | None = None, level: float = 0.95
+    counts: Frame, /, *, over: str, units: str | None = None, level: float = 0.95
 ) -> pl.DataFrame:
     """Test whether each class has the same score distribution in all segments or periods.
 
@@ -111,12 +111,7 @@ def corrected_shifts(tests: pl.DataFrame, *, level: float) -> pl.DataFrame:
 
 
 def shift_tests(
-    counts: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    over: str,
-    units: str | None = None,
-    together: pl.DataFrame | None = None,
+    counts: Frame, /, *, over: str, units: str | None = None, together: pl.DataFrame | None = None
 ) -> pl.DataFrame:
     """Return the table of ``check_projection`` without correction and decision.
 
