@@ -11,7 +11,7 @@ from nci_frames.base.messages import Call, Option
 from nci_frames.base.typing import Frame
 from nci_frames.evaluation.planning.assurance import Promise, assured_rows, half_width_at
 from nci_frames.evaluation.planning.fixed_sizes import exact_rows, hoeffding_rows
-from nci_frames.evaluation.planning.two_models import TwoModels, need_within
+from nci_frames.evaluation.planning.two_models import need_within, samples_to_compare
 from nci_frames.evaluation.rates.intervals import Interval
 from nci_frames.schemas import SAMPLES, checked
 
@@ -159,8 +159,10 @@ def required_samples(
         if any(goal is not None for goal in (half_width, delta, precision_half_width)):
             msg = f"{Option('compare')} is a goal of its own"
             raise ParameterError(msg, found="two goals", hint="omit the other one")
-        asked = TwoModels(compare, tpr, fpr, auc, prevalence, ratio, correlation, pairs, weight_of_recall)
-        return asked.samples(level, power)
+        return samples_to_compare(
+            compare, level, power, tpr=tpr, fpr=fpr, auc=auc, prevalence=prevalence, ratio=ratio,
+            correlation=correlation, pairs=pairs, beta=weight_of_recall,
+        )  # fmt: skip
     _need_compare(tpr=tpr, fpr=fpr, correlation=correlation, pairs=pairs, auc=auc, ratio=ratio)
     methods = sorted({method} if isinstance(method, str) else set(method))
     rates = cast("tuple[float | None, float | None]", (tpr, fpr))

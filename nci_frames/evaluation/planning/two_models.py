@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -203,7 +204,7 @@ def contrast_of_areas(area: float | Pair, correlation: float | None, ratio: floa
     return Contrast(areas[0] - areas[1], (expected, 0.0), (equal, 0.0))
 
 
-def decisions_of_pairs(pairs: Frame) -> tuple[Decisions, Decisions]:
+def decisions_of_pairs(pairs: Frame) -> list[Decisions]:
     """Return the decisions about positives and about negatives from joint counts.
 
     Raises
@@ -227,91 +228,86 @@ def decisions_of_pairs(pairs: Frame) -> tuple[Decisions, Decisions]:
         spread = math.sqrt(math.prod(rate * (1 - rate) for rate in rates))
         covariance = both / units - rates[0] * rates[1]
         found.append(Decisions(rates, covariance / spread if spread else 0.0))
-    return found[0], found[1]
+    return found
 
 
-@dataclass(frozen=True, slots=True)
-class TwoModels:
-    """The options of ``required_samples`` for two models."""
+def _each(name: str, value: float | Pair | None, missing: float | None = None) -> tuple[Any, Any]:
+    """Return the values of both models, from one number or one of each."""
+    if value is None or isinstance(value, int | float):
+        one = missing if value is None else float(value)
+        return one, one
+    check_allowed(len(value) == 2, name, value, "one number, or one of each model")
+    return float(value[0]), float(value[1])
 
-    metric: str | pl.Expr
-    tpr: float | Pair | None
-    fpr: float | Pair | None
-    auc: float | Pair | None
-    prevalence: float | None
-    ratio: float | None
-    correlation: float | Pair | None
-    pairs: Frame | None
-    beta: float
 
-    def samples(self, level: float, power: float) -> pl.DataFrame:
-        """Return the needed rows as a frame."""
-        need_within("power", power, 1)
-        ratio = self.ratio
-        check_allowed(ratio is None or 0 < ratio < math.inf, "ratio", ratio, "a finite number > 0")
-        if self.prevalence is not None:
-            need_within("prevalence", self.prevalence, 1)
-            ratio = (1 - self.prevalence) / self.prevalence if ratio is None else ratio
-        discordant: tuple[float | None, float | None] = (None, None)
-        if self._is_area():
-            if self.auc is None or ratio is None:
-                msg = f"an area needs {Option('auc')}, and {Option('ratio')} or {Option('prevalence')}"
-                raise ParameterError(msg, found=f"auc={self.auc}, ratio={ratio}")
-            shared = self._pair("correlation", self.correlation)[0]
-            paired = shared is not None
-            contrast = contrast_of_areas(self.auc, shared, ratio)
+def expected_decisions(
+    metric: str | pl.Expr,
+    tpr: float | Pair | None,
+    fpr: float | Pair | None,
+    correlation: float | Pair | None,
+    prevalence: float | None,
+    beta: float,
+) -> tuple[Decisions, Decisions]:
+    """Return the decisions about positives and about negatives at given rates, which the metric must need."""
+    if tpr is None and fpr is None:
+        raise ParameterError(f"the expected rates are missing: {Option('tpr')}, {Option('fpr')}, or pairs=")
+    given = {"tpr": tpr, "fpr": fpr}
+    shared = _each("correlation", correlation)
+    # Assume 0.5 for missing rates; an error follows if the metric needs them.
+    positives, negatives = (
+        Decisions.of(_each(name, rates, 0.5), of_class, name)
+        for (name, rates), of_class in zip(given.items(), shared, strict=True)
+    )
+    for side, (name, rates) in enumerate(given.items()):
+        contrast = contrast_of(metric, positives, negatives, prevalence or 0.5, beta)
+        if rates is None and contrast.expected[side] > 0:
+            raise ParameterError(f"the metric needs the expected rates {Option(name)}", found="None")
+    return positives, negatives
+
+
+def _is_area(metric: str | pl.Expr, auc: float | Pair | None) -> bool:
+    curve = curve_asked(metric)
+    if curve is not None and curve.name != "roc_auc":
+        msg = "rows that tell two models apart are known for metrics of decisions, and for roc_auc"
+        raise ParameterError(msg, found=curve.name)
+    if curve is None and auc is not None:
+        raise ParameterError(f"{Option('auc')} is for compare='roc_auc'", found=f"{auc!r}")
+    return curve is not None
+
+
+def samples_to_compare(
+    metric: str | pl.Expr, level: float, power: float, *, tpr: float | Pair | None, fpr: float | Pair | None,
+    auc: float | Pair | None, prevalence: float | None, ratio: float | None,
+    correlation: float | Pair | None, pairs: Frame | None, beta: float,
+) -> pl.DataFrame:  # fmt: skip
+    """Return the table of ``required_samples`` for two models."""
+    need_within("power", power, 1)
+    check_allowed(ratio is None or 0 < ratio < math.inf, "ratio", ratio, "a finite number > 0")
+    if prevalence is not None:
+        need_within("prevalence", prevalence, 1)
+        ratio = (1 - prevalence) / prevalence if ratio is None else ratio
+    discordant: tuple[float | None, float | None] = (None, None)
+    if _is_area(metric, auc):
+        if auc is None or ratio is None:
+            msg = f"an area needs {Option('auc')}, and {Option('ratio')} or {Option('prevalence')}"
+            raise ParameterError(msg, found=f"auc={auc}, ratio={ratio}")
+        shared, _ = _each("correlation", correlation)
+        contrast = contrast_of_areas(auc, shared, ratio)
+    else:
+        if pairs is None:
+            positives, negatives = expected_decisions(metric, tpr, fpr, correlation, prevalence, beta)
+        elif tpr is fpr is correlation is None:
+            positives, negatives = decisions_of_pairs(pairs)
         else:
-            positives, negatives = self._decisions()
-            paired = positives.correlation is not None
-            contrast = contrast_of(self.metric, positives, negatives, self.prevalence, self.beta)
-            discordant = positives.discordant, negatives.discordant
-        rows = contrast.rows(ratio, level, power)
-        differ = [None if share is None else share * n for share, n in zip(discordant, rows, strict=True)]
-        method = "paired" if paired else "unpaired"
-        found = (method, *rows, *differ, contrast.power(*rows, level))
-        table = pl.DataFrame([found], schema=COMPARISON_SAMPLES.dtypes(), orient="row")
-        return COMPARISON_SAMPLES.finish(table)
-
-    def _is_area(self) -> bool:
-        curve = curve_asked(self.metric)
-        if curve is not None and curve.name != "roc_auc":
-            msg = "rows that tell two models apart are known for metrics of decisions, and for roc_auc"
-            raise ParameterError(msg, found=curve.name)
-        if curve is None and self.auc is not None:
-            raise ParameterError(f"{Option('auc')} is for compare='roc_auc'", found=f"{self.auc!r}")
-        return curve is not None
-
-    def _decisions(self) -> tuple[Decisions, Decisions]:
-        if self.pairs is not None:
-            if any(value is not None for value in (self.tpr, self.fpr, self.correlation)):
-                raise ParameterError(
-                    "the rates and their correlation are those of the joint counts", found="both"
-                )
-            return decisions_of_pairs(self.pairs)
-        if self.tpr is None and self.fpr is None:
             raise ParameterError(
-                f"the expected rates are missing: {Option('tpr')}, {Option('fpr')}, or pairs="
+                "the rates and their correlation are those of the joint counts", found="both"
             )
-        shared = self._pair("correlation", self.correlation)
-        # Assume 0.5 for missing rates; an error follows if the metric needs them.
-        found = [
-            Decisions.of(self._pair(name, given, 0.5), of_class, name)  # type: ignore[arg-type]
-            for name, given, of_class in (("tpr", self.tpr, shared[0]), ("fpr", self.fpr, shared[1]))
-        ]
-        for side, (name, given) in enumerate((("tpr", self.tpr), ("fpr", self.fpr))):
-            if given is None:
-                contrast = contrast_of(self.metric, found[0], found[1], self.prevalence or 0.5, self.beta)
-                if contrast.expected[side] > 0:
-                    raise ParameterError(f"the metric needs the expected rates {Option(name)}", found="None")
-        return found[0], found[1]
-
-    @staticmethod
-    def _pair(
-        name: str, value: float | Pair | None, missing: float | None = None
-    ) -> tuple[float | None, float | None]:
-        if value is None:
-            return missing, missing
-        if isinstance(value, int | float):
-            return float(value), float(value)
-        check_allowed(len(value) == 2, name, value, "one number, or one of each model")
-        return float(value[0]), float(value[1])
+        shared = positives.correlation
+        contrast = contrast_of(metric, positives, negatives, prevalence, beta)
+        discordant = positives.discordant, negatives.discordant
+    rows = contrast.rows(ratio, level, power)
+    differ = [None if share is None else share * n for share, n in zip(discordant, rows, strict=True)]
+    method = "unpaired" if shared is None else "paired"
+    found = (method, *rows, *differ, contrast.power(*rows, level))
+    table = pl.DataFrame([found], schema=COMPARISON_SAMPLES.dtypes(), orient="row")
+    return COMPARISON_SAMPLES.finish(table)
