@@ -34,11 +34,9 @@ def file_kind(path: str | Path, kinds: Sequence[str], *, what: str = "file") -> 
         _refuse_folder(Path(path), what, f"{what}.{kinds[0]}")
         suffixes = ", ".join(f".{kind}" for kind in kinds)
         named = str(Path(path).with_suffix(f".{kinds[0]}"))
-        raise ParameterError(
-            f"the name of the file must end in one of {suffixes}",
-            found=repr(str(path)),
-            hint=f"the ending says in which format the file is written, e.g. {named!r}",
-        )
+        msg = f"the name of the file must end in one of {suffixes}"
+        hint = f"the ending says in which format the file is written, e.g. {named!r}"
+        raise ParameterError(msg, found=repr(str(path)), hint=hint)
     return kind
 
 
@@ -61,11 +59,9 @@ def _refuse_folder(path: Path, what: str, name: str) -> None:
     if "\0" in str(path):
         raise ParameterError(f"the path of a {what} must have no NUL", found=repr(str(path)))
     if is_folder(path):
-        raise ParameterError(
-            f"the path of a {what} must be a file",
-            found=f"the folder {str(path)!r}",
-            hint=f"add a file name, e.g. {str(path / name)!r}",
-        )
+        msg = f"the path of a {what} must be a file"
+        hint = f"add a file name, e.g. {str(path / name)!r}"
+        raise ParameterError(msg, found=f"the folder {str(path)!r}", hint=hint)
 
 
 @contextmanager

@@ -140,19 +140,15 @@ def check_apart(sources: Iterable[str], out: Path) -> None:
         there = [path] if exists(path) else [Path(found) for found in glob.iglob(source, recursive=True)]
         again = found_again(source, target, (MANIFEST, "tables", "tables/counts.parquet"))
         if again or any(_real(file).is_relative_to(target) for file in there):
-            raise ParameterError(
-                "the output lies among the sources, or holds one of them",
-                found=f"source {source!r}, output {str(out)!r}",
-                hint="name another place for the output",
-            )
+            msg = "the output lies among the sources, or holds one of them"
+            hint = "name another place for the output"
+            raise ParameterError(msg, found=f"source {source!r}, output {str(out)!r}", hint=hint)
         manifests = (file for found in there if found.is_dir() for file in found.rglob(MANIFEST))
         for folder in (file.parent for file in manifests):
             if _listed(folder) is not None:
-                raise ParameterError(
-                    "the source holds an earlier output, which is no log",
-                    found=repr(str(folder)),
-                    hint="move it out of the source, or name the logs one by one",
-                )
+                msg = "the source holds an earlier output, which is no log"
+                hint = "move it out of the source, or name the logs one by one"
+                raise ParameterError(msg, found=repr(str(folder)), hint=hint)
 
 
 def found_again(source: str, folder: str | Path, below: Iterable[str]) -> bool:

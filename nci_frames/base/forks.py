@@ -33,7 +33,5 @@ if hasattr(os, "register_at_fork"):
 def refuse_after_fork() -> None:
     """Raise ParameterError in a process where Polars would hang."""
     if _state["is_forked"]:
-        raise ParameterError(
-            "this process was forked after Polars had run, and would hang",
-            hint="start processes by 'spawn': multiprocessing.get_context('spawn')",
-        )
+        msg = "this process was forked after Polars had run, and would hang"
+        raise ParameterError(msg, hint="start processes by 'spawn': multiprocessing.get_context('spawn')")

@@ -226,9 +226,7 @@ def _add_grid(frame: pl.DataFrame, keys: list[str], members: list[str], *, some_
     uneven = added.join(whole, on=keys, nulls_equal=True).filter(pl.col("__members") != pl.col("__all"))
     if len(uneven):
         both = "exact counts and counts on a grid" if some_exact else "counts"
-        raise ParameterError(
-            f"{both} with different thresholds cannot be added",
-            where=f"model {uneven['model'][0]!r}",
-            hint='count with the same thresholds, or with thresholds="exact"',
-        )
+        msg = f"{both} with different thresholds cannot be added"
+        hint = 'count with the same thresholds, or with thresholds="exact"'
+        raise ParameterError(msg, where=f"model {uneven['model'][0]!r}", hint=hint)
     return added

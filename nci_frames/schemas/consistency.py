@@ -113,11 +113,9 @@ def _counted(frame: pl.DataFrame, name: str, keys: Sequence[str]) -> pl.DataFram
         return frame
     if "reason" not in frame.columns:
         thresholds = quantity(frame["threshold"].null_count(), "threshold")
-        raise SchemaError(
-            f"{a_frame(name)} has nulls among threshold, tp, fp, fn and tn",
-            found=f"null: {quantity(missing, 'count')}, {thresholds}",
-            hint="only operating points, which have a column 'reason', may lack them",
-        )
+        msg = f"{a_frame(name)} has nulls among threshold, tp, fp, fn and tn"
+        hint = "only operating points, which have a column 'reason', may lack them"
+        raise SchemaError(msg, found=f"null: {quantity(missing, 'count')}, {thresholds}", hint=hint)
     nulls = frame.select(pl.sum_horizontal(pl.col(*CELLS, "threshold").is_null())).to_series()
     some = (nulls > 0) & frame.select(pl.any_horizontal(pl.col(CELLS).is_not_null())).to_series()
     if some.any():

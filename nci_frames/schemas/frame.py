@@ -289,11 +289,9 @@ def collect(frame: Frame, schema: FrameSchema, *, strata: bool = False) -> pl.Da
     collected = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
     schema.check_types(collected)
     if schema.strata is not None and schema.strata.name in collected.columns and not strata:
-        raise ParameterError(
-            "this needs counts whose rows all weigh the same",
-            found=f"the key {schema.strata.name!r}",
-            hint="count without weights, or take sums: pool_counts(counts, over='weight')",
-        )
+        msg = "this needs counts whose rows all weigh the same"
+        hint = "count without weights, or take sums: pool_counts(counts, over='weight')"
+        raise ParameterError(msg, found=f"the key {schema.strata.name!r}", hint=hint)
     if _DEPTH.get() <= 1:
         made = is_untouched(collected, schema.looked_at(collected))
         collected = unflagged(collected, schema.free_texts(collected))

@@ -161,11 +161,9 @@ def _buckets(counts: pl.DataFrame, units: str, least: int) -> pl.Series:
 def need_buckets(units: str, buckets: int, least: int = LEAST_BUCKETS) -> None:
     """Raise ParameterError if *units* has too few buckets."""
     if buckets < least:
-        raise ParameterError(
-            f"there are too few values of {units!r} to see how they differ",
-            found=f"{buckets}; {least} are needed",
-            hint="count by more, e.g. by unit_buckets(predictions, buckets=256)",
-        )
+        msg = f"there are too few values of {units!r} to see how they differ"
+        hint = "count by more, e.g. by unit_buckets(predictions, buckets=256)"
+        raise ParameterError(msg, found=f"{buckets}; {least} are needed", hint=hint)
 
 
 def sparse_rows(rows: NDArray[Any], cells: tuple[NDArray[Any], NDArray[Any]], shape: tuple[int, int]) -> Any:

@@ -144,10 +144,9 @@ def check_curve(metric: Metric, over: Over) -> None:
         raise ParameterError(msg, found="over='beta'", hint="use over='prevalence'")
     if metric is not PR_AUC and not is_linear(metric):
         why = f"it needs {metric.needs}" if metric.needs else "there is no search for its crossovers"
-        raise ParameterError(
-            f"the crossovers of {metric.name!r} cannot be found: {why}",
-            hint=f"rank_models({metric.computed_by}) ranks the models at given prevalences",
-        )
+        msg = f"the crossovers of {metric.name!r} cannot be found: {why}"
+        hint = f"rank_models({metric.computed_by}) ranks the models at given prevalences"
+        raise ParameterError(msg, hint=hint)
 
 
 def area_curves(counts: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, AreaCurves]]:

@@ -203,8 +203,6 @@ def check_pairs(models: int) -> None:
     """Raise ParameterError if there are too many models to compare all pairs."""
     pairs = models * (models - 1) // 2
     if pairs > _MOST_PAIRS:
-        raise ParameterError(
-            f"find_crossovers compares at most {_MOST_PAIRS:,} pairs of models",
-            found=f"{models:,} models, which are {pairs:,} pairs",
-            hint="take fewer models, or winner_ranges, which compares each model with the best one only",
-        )
+        msg = f"find_crossovers compares at most {_MOST_PAIRS:,} pairs of models"
+        hint = "take fewer models, or winner_ranges, which compares each model with the best one only"
+        raise ParameterError(msg, found=f"{models:,} models, which are {pairs:,} pairs", hint=hint)

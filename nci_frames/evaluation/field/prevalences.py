@@ -149,11 +149,9 @@ def field_of(prevalence: Field, frame: pl.DataFrame, keys: Sequence[str]) -> pl.
     at = [texts.get(name, name) for name in on]
     extra = right.join(left, on=at, how="anti", nulls_equal=True)
     if len(extra):
-        raise ParameterError(
-            "the prevalences name a segment that is not judged",
-            found=_named(extra, on),
-            hint=f"remove it; the segments are {_named(segments.sort(on), on)}",
-        )
+        msg = "the prevalences name a segment that is not judged"
+        hint = f"remove it; the segments are {_named(segments.sort(on), on)}"
+        raise ParameterError(msg, found=_named(extra, on), hint=hint)
     found = beside(left, right.drop(texts), at)
     missing = found.filter(pl.col("prevalence").is_null())
     if len(missing):

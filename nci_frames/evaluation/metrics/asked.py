@@ -96,10 +96,8 @@ def called_metric(asked: str | pl.Expr) -> CalledMetric:
         raise unknown_metric(label, (), hint)
     found, settings = _found(asked)
     if found.build is None:
-        raise ParameterError(
-            f"the metric {found.name!r} is an area of all scores: it has no value at an operating point",
-            hint=f"{found.computed_by} computes it",
-        )
+        msg = f"the metric {found.name!r} is an area of all scores: it has no value at an operating point"
+        raise ParameterError(msg, hint=f"{found.computed_by} computes it")
     return found.build(**settings)
 
 
@@ -140,11 +138,9 @@ def value_expression(asked: str | pl.Expr) -> pl.Expr:
     known = _registered_as(asked, label)
     if known is not None:
         return known
-    raise ParameterError(
-        f"the label {label!r} belongs to the metric {registered[0].name!r}, not to this expression",
-        found=str(asked),
-        hint="give the expression another name with .alias(...), or ask for the metric by its name",
-    )
+    msg = f"the label {label!r} belongs to the metric {registered[0].name!r}, not to this expression"
+    hint = "give the expression another name with .alias(...), or ask for the metric by its name"
+    raise ParameterError(msg, found=str(asked), hint=hint)
 
 
 def _registered_as(expression: pl.Expr, label: str) -> CalledMetric | None:

@@ -121,10 +121,8 @@ def better_sign(metric: Metric) -> int:
         If the metric cannot be ranked.
     """
     if metric.direction == "target":
-        raise ParameterError(
-            f"the metric {metric.name!r} cannot be ranked",
-            hint="choose one whose direction in metrics() is maximize or minimize",
-        )
+        msg = f"the metric {metric.name!r} cannot be ranked"
+        raise ParameterError(msg, hint="choose one whose direction in metrics() is maximize or minimize")
     return 1 if metric.direction == "maximize" else -1
 
 

@@ -51,11 +51,9 @@ def add(new: Metric) -> None:
     for word in new.words:
         found = resolve(word)
         if found is not None and not (new.own and found[0].own and found[0].name == new.name):
-            raise ParameterError(
-                f"the metric name {word!r} is taken",
-                found=f"it stands for the metric {found[0].name!r}",
-                hint="choose another name; nci_frames.metrics() lists them all",
-            )
+            msg = f"the metric name {word!r} is taken"
+            hint = "choose another name; nci_frames.metrics() lists them all"
+            raise ParameterError(msg, found=f"it stands for the metric {found[0].name!r}", hint=hint)
     _REGISTRY[new.name] = new
 
 

@@ -160,11 +160,9 @@ def _between(part: Part, edges: Floats) -> Blocks:
     split = np.flatnonzero((place < ends) & ((part.bins.positives > 0) | (part.bins.negatives > 0)))
     if len(split):
         between = f"{low[split[0]]:g} and {high[split[0]]:g}"
-        raise ParameterError(
-            f"the edge {edges[place[split[0]] + 1]:g} of a bin is not one of the counted thresholds",
-            found=f"rows between the thresholds {between}",
-            hint='use counted thresholds as edges, or count with thresholds="exact"',
-        )
+        msg = f"the edge {edges[place[split[0]] + 1]:g} of a bin is not one of the counted thresholds"
+        hint = 'use counted thresholds as edges, or count with thresholds="exact"'
+        raise ParameterError(msg, found=f"rows between the thresholds {between}", hint=hint)
     # The last bin includes its end.
     place[(low == at[-1]) & (part.curves.tied | (high <= at[-1]))] = len(edges) - 2
     begins = _changes(part, place)

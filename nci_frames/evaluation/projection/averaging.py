@@ -106,8 +106,6 @@ def _check_thresholds(frame: pl.DataFrame, kept: list[str], gone: list[str]) -> 
     sets = frame.group_by(*kept, *gone).agg(pl.col("threshold").unique().sort())
     uneven = sets.group_by(kept).agg(pl.col("threshold").n_unique()).filter(pl.col("threshold") > 1)
     if len(uneven):
-        raise ParameterError(
-            "values at different thresholds cannot be averaged",
-            where=f"model {uneven['model'].sort()[0]!r}",
-            hint="select one operating point of each model, or count at the same thresholds",
-        )
+        msg = "values at different thresholds cannot be averaged"
+        hint = "select one operating point of each model, or count at the same thresholds"
+        raise ParameterError(msg, where=f"model {uneven['model'].sort()[0]!r}", hint=hint)

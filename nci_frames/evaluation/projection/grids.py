@@ -126,11 +126,9 @@ def require_bounds(frame: pl.DataFrame) -> None:
 def require_selected(frame: pl.DataFrame) -> None:
     """Raise SchemaError if rates lack the prevalence for which each row was selected."""
     if "prevalence" not in frame.columns:
-        raise SchemaError(
-            "the rates have no prevalence that their points were selected for",
-            found=f"columns {listed(map(repr, frame.columns), 20)}",
-            hint="select_operating_points(rates, metric=..., prevalence=...) adds the column 'prevalence'",
-        )
+        msg = "the rates have no prevalence that their points were selected for"
+        hint = "select_operating_points(rates, metric=..., prevalence=...) adds the column 'prevalence'"
+        raise SchemaError(msg, found=f"columns {listed(map(repr, frame.columns), 20)}", hint=hint)
 
 
 def with_values(frame: pl.DataFrame, **expressions: pl.Expr) -> pl.DataFrame:

@@ -89,11 +89,9 @@ def wish_for(
     """
     asked = [name for name, value in criteria.items() if value is not None]
     if len(asked) != 1:
-        raise ParameterError(
-            "operating points are selected by exactly one criterion",
-            found=" and ".join(asked) if asked else "none",
-            hint=f"one of {', '.join(criteria)}",
-        )
+        msg = "operating points are selected by exactly one criterion"
+        hint = f"one of {', '.join(criteria)}"
+        raise ParameterError(msg, found=" and ".join(asked) if asked else "none", hint=hint)
     (name,), target = asked, criteria[asked[0]]
     if (name != "alerts") != (volume is None):
         msg = "an alert budget needs both the alerts and the volume"

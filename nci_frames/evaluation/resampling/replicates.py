@@ -300,11 +300,9 @@ def _mean(each: list[Replicates], over: str) -> Replicates:
     """
     first = each[0]
     if any(not one.cases.equals(first.cases) for one in each):
-        raise ParameterError(
-            f"values of different thresholds or prevalences cannot be averaged over {over!r}",
-            where=first.histogram.where,
-            hint="select one operating point of each model, and name the prevalence",
-        )
+        msg = f"values of different thresholds or prevalences cannot be averaged over {over!r}"
+        hint = "select one operating point of each model, and name the prevalence"
+        raise ParameterError(msg, where=first.histogram.where, hint=hint)
     return Replicates(
         first.histogram,
         first.cases,

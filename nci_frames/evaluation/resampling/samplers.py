@@ -145,11 +145,9 @@ def counted_groups(frame: pl.DataFrame, logs: Resampling) -> Iterable[Counted]:
 
 def _of_repeats(frame: pl.DataFrame, units: str | None, over: str) -> Iterator[BucketCounts]:
     if units is None or units == over:
-        raise ParameterError(
-            "over needs units: another log has other units, whose rows belong together in all repeats",
-            found=f"over={over!r} with units={units!r}",
-            hint="count by unit_buckets(predictions), and pass units='bucket'",
-        )
+        msg = "over needs units: another log has other units, whose rows belong together in all repeats"
+        hint = "count by unit_buckets(predictions), and pass units='bucket'"
+        raise ParameterError(msg, found=f"over={over!r} with units={units!r}", hint=hint)
     last = [*(name for name in frame.columns if name not in (over, units)), over, units]
 
     for counts in bucket_counts(frame.select(last), units):

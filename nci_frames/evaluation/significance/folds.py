@@ -137,11 +137,9 @@ def compare_folds(
     check_whole("ddof", ddof, 0, 1)
     least = _LEAST_FOR_BOOTSTRAP if test == "bootstrap" else 2
     if values.values.size and len(values.folds) < least:
-        raise ParameterError(
-            f"test={test!r} needs at least {least} folds",
-            found=quantity(len(values.folds), "fold"),
-            hint="use test='corrected_t'" if least > 2 else None,
-        )
+        msg = f"test={test!r} needs at least {least} folds"
+        hint = "use test='corrected_t'" if least > 2 else None
+        raise ParameterError(msg, found=quantity(len(values.folds), "fold"), hint=hint)
     table = values.table(ddof)
     shape = values.values.shape[:2]
     mean = sign * table["mean"].fill_null(np.nan).to_numpy().reshape(shape)
