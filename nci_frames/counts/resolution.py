@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.typing import Flags, Floats, Rows
+from nci_frames.schemas import NEGATIVES, POSITIVES
 
 
 def one_score(columns: Collection[str]) -> pl.Expr:
@@ -33,7 +34,7 @@ def one_score(columns: Collection[str]) -> pl.Expr:
 def no_score_below() -> pl.Expr:
     """Return for each row of counts whether no score lies below its threshold."""
     # Sums of weights are rounded: a weight that does not change the sum counts as 0.
-    return (pl.col("tp") + pl.col("fn") == pl.col("tp")) & (pl.col("fp") + pl.col("tn") == pl.col("fp"))
+    return (pl.col("tp") == POSITIVES) & (pl.col("fp") == NEGATIVES)
 
 
 def in_precision_of(scores: Floats, thresholds: Floats) -> Floats:

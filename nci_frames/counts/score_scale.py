@@ -10,6 +10,7 @@ import polars.selectors as cs
 
 from nci_frames.base.messages import listed, short
 from nci_frames.counts.resolution import one_score
+from nci_frames.schemas import NEGATIVES, POSITIVES
 
 #: Rounding may push a probability past 0 or 1, but not past these limits. The rows outside are known if both
 #: limits are thresholds.
@@ -46,13 +47,9 @@ def share_off_scale(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
         fp_above=pl.col("fp").filter(threshold == above).first(),
     )
     of_model = ends.drop(keys).group_by("model").sum().sort("model")
-    positives, negatives = pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")
     outside = pl.col("fn_below") + pl.col("tp_above"), pl.col("tn_below") + pl.col("fp_above")
-    shares = {
-        "rows": (outside[0] + outside[1]) / (positives + negatives),
-        "positives": outside[0] / positives,
-        "negatives": outside[1] / negatives,
-    }
+    every = (outside[0] + outside[1]) / (POSITIVES + NEGATIVES)
+    shares = {"rows": every, "positives": outside[0] / POSITIVES, "negatives": outside[1] / NEGATIVES}
     return of_model.select("model", **{name: share.fill_nan(None) for name, share in shares.items()})
 
 
@@ -92,7 +89,6 @@ def are_probabilities(counts: pl.DataFrame) -> bool:
         A counts frame without keys.
     """
     threshold, score = pl.col("threshold"), one_score(counts.columns)
-    positives, negatives = pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")
     outside = ((threshold <= 0) & (pl.col("fn") + pl.col("tn") > 0)) | (score & (threshold < 0))
     outside |= (threshold > 1) & (pl.col("tp") + pl.col("fp") > 0)
     if counts.select(outside.any()).item():
@@ -104,7 +100,7 @@ def are_probabilities(counts: pl.DataFrame) -> bool:
     ):
         # One row per model is faster than a comparison with all rows.
         rows = counts.group_by("model").agg(column.get(end) for column in columns)
-        many = (pl.col(true) / positives >= _NOTABLE) | (pl.col(false) / negatives >= _NOTABLE)
+        many = (pl.col(true) / POSITIVES >= _NOTABLE) | (pl.col(false) / NEGATIVES >= _NOTABLE)
         if rows.select((unknown & many).any()).item():
             return False
     return True

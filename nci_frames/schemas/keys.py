@@ -10,6 +10,8 @@ from nci_frames.base.messages import a_frame
 
 #: The counts of decisions in every row of counts and rates.
 CELLS = ("tp", "fp", "fn", "tn")
+#: All rows of each class, from the counts of a row.
+POSITIVES, NEGATIVES = pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")
 #: Groups of frames that share keys: two classes, any number of classes, and plans, which have no keys.
 Family = Literal["binary", "classes", "plans"]
 

@@ -208,12 +208,8 @@ def _average_precisions(logs: Logs, prevalence: Sequence[float]) -> Floats:
 
 def pr_area(method: Method) -> Area:
     """Return PR-AUC by one of its rules."""
-    return replace(
-        PR_AUC,
-        method=method,
-        certified=lambda curves, etas: _certified(curves, etas, method),
-        highest=_HIGHEST[method],
-    )
+    certified = partial(_certified, method=method)
+    return replace(PR_AUC, method=method, certified=certified, highest=_HIGHEST[method])
 
 
 def _highest(curves: Curves, etas: Etas) -> list[Floats]:
@@ -235,7 +231,7 @@ PR_AUC = Area(
     undefined_when=f"{LACKS}, or eta is 0 and a recall has FPR 0",
     computed_by="compute_areas(counts, prevalence=...)",
     method="average_precision",
-    certified=lambda curves, etas: _certified(curves, etas, "average_precision"),
+    certified=partial(_certified, method="average_precision"),
     highest=_highest,
     replicated=_average_precisions,
     support=PR_SUPPORT,

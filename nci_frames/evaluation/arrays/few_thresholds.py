@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.counts.resolution import in_precision_of, one_score
-from nci_frames.schemas import CELLS, COUNTS, in_runs
+from nci_frames.schemas import CELLS, COUNTS, NEGATIVES, POSITIVES, in_runs
 
 
 def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, *units: str) -> pl.DataFrame:
@@ -31,13 +31,8 @@ def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, *units: str) -> pl
         return found.select(*group, *units, "threshold", cells)
     counts, first = in_runs(counts, [*group, *units])
     size = np.diff(first, append=len(counts))
-    heads = counts[first].select(
-        *group,
-        *units,
-        __run=pl.int_range(pl.len(), dtype=pl.UInt32),
-        __positives=pl.col("tp") + pl.col("fn"),
-        __negatives=pl.col("fp") + pl.col("tn"),
-    )
+    heads = counts[first].select(*group, *units, __positives=POSITIVES, __negatives=NEGATIVES)
+    heads = heads.with_row_index("__run")
     run = np.repeat(np.arange(len(size), dtype=np.uint32), size)
     reached = counts.select("tp", "fp", __at="threshold", __run=pl.Series(run))
     scores = counts["threshold"].to_numpy()

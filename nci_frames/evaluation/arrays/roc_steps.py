@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nci_frames.base.threads import map_in_threads
 from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.counts.resolution import no_score_below, one_score
-from nci_frames.schemas import CELLS, LIGHTEST, group_starts, is_sorted, runs_together
+from nci_frames.schemas import CELLS, LIGHTEST, NEGATIVES, POSITIVES, group_starts, is_sorted, runs_together
 
 _WORTH = ["effective_positives", "effective_negatives"]
 _OF_LOWEST = ["__complete", "__positives", "__negatives", "__one"]
@@ -127,12 +127,9 @@ def curve_parts(
     one = [LIGHTEST] if LIGHTEST in frame.columns else []
     lowest = pl.DataFrame([frame[name].gather(first[::-1]) for name in (*keys, *CELLS, *one)])
     groups = lowest.select(
-        *keys,
-        __complete=no_score_below(),
-        __positives=pl.col("tp") + pl.col("fn"),
-        __negatives=pl.col("fp") + pl.col("tn"),
+        *keys, __complete=no_score_below(), __positives=POSITIVES, __negatives=NEGATIVES,
         __one=pl.col(LIGHTEST) if one else float(frame.schema["tp"].is_integer()),
-    )
+    )  # fmt: skip
     exact = bool(frame.select(one_score(frame.columns).all()).item())
     ends = np.append(first[1:], len(frame))
     for part in runs_together(first, _ROWS_AT_A_TIME):

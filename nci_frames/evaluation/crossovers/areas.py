@@ -233,9 +233,9 @@ class LinearAreas:
         least = np.maximum(self.rounding[one], self.rounding[other])
         cross = (before * after < 0) & (np.minimum(np.abs(before), np.abs(after)) > least)
         cross &= np.isfinite(before) & np.isfinite(after)
-        x = before[cross] / (before[cross] - after[cross])
-        better = np.where(before[cross] < 0, one[cross], other[cross])
-        worse = np.where(before[cross] < 0, other[cross], one[cross])
+        before, after, one, other = before[cross], after[cross], one[cross], other[cross]
+        x = before / (before - after)
+        better, worse = np.where(before < 0, [one, other], [other, one])
         value = -self.sign * ((1 - x) * self.at_0[better] + x * self.at_1[better])
         return pl.DataFrame(
             {"model_a": self.models[better], "model_b": self.models[worse], "prevalence": x, "value": value}

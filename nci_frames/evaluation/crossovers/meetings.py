@@ -134,12 +134,8 @@ def line_meetings(contest: Contest, rows: Sequence[Places]) -> Iterator[Meetings
         x, first, second, first_was_lower = crossings(envelopes[one], envelopes[other], lines.end)
         if len(x):
             one_is_better_below = first_was_lower == lines.ascending
-            yield Meetings(
-                lines.axis(lines.meet(x, first, second)),
-                np.where(one_is_better_below, one, other),
-                np.where(one_is_better_below, other, one),
-                first,
-            )
+            below, above = np.where(one_is_better_below, [[one], [other]], [[other], [one]])
+            yield Meetings(lines.axis(lines.meet(x, first, second)), below, above, first)
 
 
 def point_meetings(contest: Contest, rows: Sequence[Places]) -> Iterator[Meetings]:
@@ -180,12 +176,8 @@ def curve_meetings(
 
         found = roots(at, places[left[some]], places[right[some]], np.arange(len(some)))
         one_is_better_below = best[one, left[some]] > best[other, left[some]]
-        yield Meetings(
-            axis_value(over, found),
-            np.where(one_is_better_below, one, other),
-            np.where(one_is_better_below, other, one),
-            best_at(one, found)[1],
-        )
+        below, above = np.where(one_is_better_below, [one, other], [other, one])
+        yield Meetings(axis_value(over, found), below, above, best_at(one, found)[1])
 
 
 def _changes(best: Floats, rounding: float) -> tuple[Places, ...]:

@@ -64,10 +64,8 @@ def adjust_scores(
     if isinstance(logged_prevalence, float | int):
         check_logged(logged_prevalence)
     given = pl.col(score) if isinstance(score, str) else score
-    eta, logged = (
-        pl.lit(number) if isinstance(number, float | int) else number
-        for number in (prevalence, logged_prevalence)
-    )
+    eta = prevalence if isinstance(prevalence, pl.Expr) else pl.lit(prevalence)
+    logged = logged_prevalence if isinstance(logged_prevalence, pl.Expr) else pl.lit(logged_prevalence)
     p = given.cast(pl.Float64)
     up, down = p * (eta * (1 - logged)), (1 - p) * ((1 - eta) * logged)
     # Scores of 0 and 1 do not change, even where the other class does not occur.

@@ -113,10 +113,8 @@ def _corners(curves: Curves, *, best: bool) -> tuple[Rows, Rows, Floats, Floats]
     """
     of = np.repeat(np.arange(len(curves.start)), 2 * curves.size)
     first = np.where(curves.tied, curves.tpr0, curves.tpr1) if best else curves.tpr0
-    fpr, tpr = (
-        np.nan_to_num(np.column_stack(rates).ravel())
-        for rates in ((curves.fpr0, curves.fpr1), (first, curves.tpr1))
-    )
+    fpr = np.nan_to_num(np.column_stack([curves.fpr0, curves.fpr1]).ravel())
+    tpr = np.nan_to_num(np.column_stack([first, curves.tpr1]).ravel())
     return upper_hull(of, fpr, tpr), of, fpr, tpr
 
 

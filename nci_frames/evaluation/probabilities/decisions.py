@@ -80,13 +80,8 @@ def decision_curve(
         benefit, lower, upper = (eta * tpr - (1 - eta) * fpr * odds for tpr, fpr in _treated(part, asked))
         everyone = np.where(np.isnan(benefit), np.nan, eta - (1 - eta) * odds)
         avoided = np.where(t > 0, (benefit - everyone) / odds, np.nan)
-        return {
-            "net_benefit": benefit,
-            "treat_all": everyone,
-            "interventions_avoided": avoided,
-            "lower": lower,
-            "upper": upper,
-        }
+        found = {"net_benefit": benefit, "treat_all": everyone, "interventions_avoided": avoided}
+        return found | {"lower": lower, "upper": upper}
 
     return DECISIONS.finish(
         _at_places(counts, prevalence, logged_prevalence, "threshold_probability", places, columns)

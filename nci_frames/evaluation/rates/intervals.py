@@ -91,11 +91,8 @@ def exact_bounds(rates: Floats, trials: Floats, z: float | Floats) -> tuple[Floa
 
     hits, misses, tail = trials * rates, trials * (1 - rates), ndtr(-np.asarray(z))
     # Quantiles are NaN without hits and for tiny results; the bound is then 0.
-    lower, missed = (
-        np.nan_to_num(betaincinv(found, others + 1, tail))
-        for found, others in ((hits, misses), (misses, hits))
-    )
-    return lower, 1 - missed
+    lower = np.nan_to_num(betaincinv(hits, misses + 1, tail))
+    return lower, 1 - np.nan_to_num(betaincinv(misses, hits + 1, tail))
 
 
 def _agresti_coull(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from nci_frames.schemas import CELLS
+from nci_frames.schemas import CELLS, NEGATIVES, POSITIVES
 
 #: Larger frames are computed in parts of this size.
 _ROWS_AT_A_TIME = 1 << 18
@@ -20,13 +20,11 @@ def rates_of(counts: pl.DataFrame) -> pl.DataFrame:
 
 def _shares() -> dict[str, pl.Expr]:
     """Return the columns that rates add to counts."""
-    positives = pl.col("tp") + pl.col("fn")
-    negatives = pl.col("fp") + pl.col("tn")
-    rows = positives + negatives
+    rows = POSITIVES + NEGATIVES
     return {
-        "positives": positives,
-        "negatives": negatives,
-        "observed_prevalence": pl.when(rows > 0).then(positives / rows),
-        "tpr": pl.when(positives > 0).then(pl.col("tp") / positives),
-        "fpr": pl.when(negatives > 0).then(pl.col("fp") / negatives),
+        "positives": POSITIVES,
+        "negatives": NEGATIVES,
+        "observed_prevalence": pl.when(rows > 0).then(POSITIVES / rows),
+        "tpr": pl.when(POSITIVES > 0).then(pl.col("tp") / POSITIVES),
+        "fpr": pl.when(NEGATIVES > 0).then(pl.col("fp") / NEGATIVES),
     }

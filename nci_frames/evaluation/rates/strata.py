@@ -26,7 +26,7 @@ from nci_frames.base.typing import Flags, Floats, Frame, Rows
 from nci_frames.counts.strata import Strata, Wide
 from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
 from nci_frames.evaluation.rates.quotients import rates_of
-from nci_frames.schemas import CELLS, COUNTS, LIGHTEST, WEIGHT, collect, has_strata
+from nci_frames.schemas import CELLS, COUNTS, LIGHTEST, NEGATIVES, POSITIVES, WEIGHT, collect, has_strata
 
 #: Columns of rates with the effective numbers of rows of each class.
 WORTH = ("effective_positives", "effective_negatives")
@@ -120,10 +120,7 @@ def classes_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
     weight = pl.col(WEIGHT)
     columns: dict[str, pl.Expr] = {}
     several = []
-    for name, rows in (
-        ("positives", pl.col("tp") + pl.col("fn")),
-        ("negatives", pl.col("fp") + pl.col("tn")),
-    ):
+    for name, rows in (("positives", POSITIVES), ("negatives", NEGATIVES)):
         total, squares = (weight * rows).sum(), (weight**2 * rows).sum()
         columns[f"__{name}"] = pl.when(squares > 0).then(total**2 / squares)
         columns[f"__drawn_{name}"] = rows.sum()

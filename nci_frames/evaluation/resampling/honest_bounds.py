@@ -24,7 +24,7 @@ from nci_frames.evaluation.rates.clusters import class_worth, effective_rows, kn
 from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates, with_bounds, with_worth
 from nci_frames.evaluation.rates.strata import WORTH, classes_of_strata, known_cells
 from nci_frames.evaluation.resampling.resampling import Asked, Resampling
-from nci_frames.schemas import beside, has_strata
+from nci_frames.schemas import NEGATIVES, POSITIVES, beside, has_strata
 
 #: Percentiles are extended if one of the four counts, or the buckets with rows of a class, are fewer.
 _ENOUGH = 20
@@ -82,7 +82,7 @@ class _Known:
         if logs.units is None and has_strata(counts):
             return self._sizes_of_strata(), None
         if logs.units is None or counts.is_empty():
-            both = zip(_SIZES, (pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")), strict=True)
+            both = zip(_SIZES, (POSITIVES, NEGATIVES), strict=True)
             sizes = self.pooled.group_by(self.keys).agg(
                 rows.first().cast(pl.Float64).alias(name) for name, rows in both
             )

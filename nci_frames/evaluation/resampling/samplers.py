@@ -204,16 +204,9 @@ def _parts(members: Sequence[StrataCounts], rng: np.random.Generator) -> list[Bu
             at = cell - ends[number]
             weighed, bins = member.weights[cells[number].row[at]] * drawn, cells[number].shape[1]
             sides.append(sparse_rows(weighed, (part, cells[number].col[at]), (1 << _HALVINGS, bins)))
-        found.append(
-            replace(
-                member.rows,
-                histogram=member.histogram,
-                classes=(sides[0], sides[1]),
-                heaviest=member.heaviest,
-                even=member.sizes,
-                drawn=member.rows.histogram.sizes,
-            )
-        )
+        both, drawn = (sides[0], sides[1]), member.rows.histogram.sizes
+        weighted = replace(member.rows, histogram=member.histogram, classes=both, drawn=drawn)
+        found.append(replace(weighted, heaviest=member.heaviest, even=member.sizes))
     return found
 
 

@@ -112,17 +112,9 @@ def _study(counts: StrataCounts, prevalence: float, repeats: int, seed: int) -> 
     if some.any():
         spread[0, some] = np.nanmean(precision[:, some], axis=0)
         spread[1:, some] = np.nanquantile(precision[:, some], [0, 0.25, 0.75, 1], axis=0)
-    table = pl.DataFrame(
-        {
-            "threshold": histogram.thresholds,
-            "prevalence": prevalence,
-            "tpr": tpr,
-            "adjusted": adjusted,
-            **dict(zip(_SPREAD, spread, strict=True)),
-            "repeats": defined.astype(np.int64),
-        },
-        nan_to_null=True,
-    )
+    shown = {"threshold": histogram.thresholds, "tpr": tpr, "adjusted": adjusted, "repeats": defined}
+    shown |= dict(zip(_SPREAD, spread, strict=True))
+    table = pl.DataFrame(shown, nan_to_null=True).with_columns(prevalence=pl.lit(prevalence))
     return histogram.labelled(table)
 
 

@@ -199,17 +199,9 @@ def _fitted(counts: Counted, wanted: _Wanted, logs: Resampling) -> pl.DataFrame:
     defined = ~np.isnan(honest)
     total = defined.sum(axis=0)
     value = np.where(defined, honest, 0.0).sum(axis=0) / total
-    table = pl.DataFrame(
-        {
-            "threshold": threshold,
-            "prevalence": wanted.prevalence,
-            "beta": wanted.beta,
-            "value": value,
-            "optimistic": optimistic,
-            "repeats": total,
-        },
-        nan_to_null=True,
-    )
+    places = {"threshold": threshold, "prevalence": wanted.prevalence, "beta": wanted.beta}
+    found = {"value": value, "optimistic": optimistic, "repeats": total}
+    table = pl.DataFrame(places | found, nan_to_null=True)
     why = pl.when(pl.col("value").is_null()).then(pl.lit(_UNDEFINED if enough else _TOO_FEW))
     return histogram.labelled(table.with_columns(metric=pl.lit(wanted.metric.label), reason=why))
 

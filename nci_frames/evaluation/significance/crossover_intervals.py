@@ -209,13 +209,8 @@ def border_of(borders: Borders, crossing: Mapping[str, Any], logs: Resampling) -
     drawn = np.empty(0) if beyond else borders.overtakings(below, above, place)
     why = _FEW if few else _BEYOND if beyond else _RARE if len(drawn) < 2 else None
     lower, upper = (None, None) if why else np.quantile(drawn, logs.tails).tolist()
-    return {
-        "lower": lower,
-        "upper": upper,
-        "probability": None if few or beyond else len(drawn) / logs.repeats,
-        "repeats": len(drawn),
-        "reason": why,
-    }
+    share = None if few or beyond else len(drawn) / logs.repeats
+    return {"lower": lower, "upper": upper, "probability": share, "repeats": len(drawn), "reason": why}
 
 
 def area_curves_of(frame: pl.DataFrame, logs: Resampling) -> dict[tuple[object, ...], Borders]:

@@ -119,11 +119,8 @@ def bootstrap_test(differences: Floats, logs: Resampling) -> Floats:
     times = np.vstack([np.ones((1, folds)), times_drawn(logs.seed, {}, folds, logs.repeats)])
     p_value = np.ones((cases, models))
     for model in range(models):
-        difference = differences[:, model].T
-        n, sums, squares = (
-            times @ each
-            for each in (~np.isnan(difference), np.nan_to_num(difference), np.nan_to_num(difference) ** 2)
-        )
+        defined, difference = ~np.isnan(differences[:, model].T), np.nan_to_num(differences[:, model].T)
+        n, sums, squares = times @ defined, times @ difference, times @ difference**2
         mean = sums / n
         error = np.sqrt(np.maximum(squares / n - mean**2, 0) / (n - 1))
         # Folds drawn once and again, without spread, say nothing against equality.

@@ -170,11 +170,8 @@ def _tested(pooled: Histogram, members: Members, segments: pl.Series) -> pl.Data
         # Unweighted and effective numbers of rows.
         drawn, worth = members.sizes(of_class)
         compared = np.flatnonzero(worth >= LEAST_ROWS)
-        row: dict[str, object] = {
-            "class": name[:-1],
-            "segments": len(compared),
-            "rows": int(drawn[compared].sum()),
-        }
+        size = int(drawn[compared].sum())
+        row: dict[str, object] = {"class": name[:-1], "segments": len(compared), "rows": size}
         if len(compared) < 2:
             row["reason"] = f"fewer than two values of {segments.name!r} have {LEAST_ROWS} {name}"
         else:
