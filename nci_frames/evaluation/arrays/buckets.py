@@ -1,7 +1,8 @@
 """Counts by bucket of units, or by weight -> rows per bucket (or weight) and bin, as sparse arrays."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -180,7 +181,7 @@ def sparse_rows(rows: NDArray[Any], cells: tuple[NDArray[Any], NDArray[Any]], sh
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StrataCounts:
     """The rows of one group, by class, weight and bin, highest scores first."""
 
@@ -190,13 +191,12 @@ class StrataCounts:
     weights: Floats
     #: Rows of each weight in other groups of the model. The group of a sampled row is random.
     elsewhere: Rows
-    #: Sums of weights.
-    histogram: Histogram = field(init=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def histogram(self) -> Histogram:
+        """Sums of weights."""
         positives, negatives = (np.asarray(of_class.T @ self.weights) for of_class in self.classes)
-        summed = replace(self.rows.histogram, positives=positives, negatives=negatives)
-        object.__setattr__(self, "histogram", summed)
+        return replace(self.rows.histogram, positives=positives, negatives=negatives)
 
     @property
     def classes(self) -> tuple[Any, Any]:

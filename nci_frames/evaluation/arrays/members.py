@@ -80,16 +80,12 @@ class Members:
     def of_buckets(cls, counted: Sequence[BucketCounts], pooled: Histogram) -> Self:
         """Read counts by buckets of units; *pooled* has the rows of all members."""
         bins = [each.histogram.places_in(pooled) for each in counted]
-        both = []
+        every, both = np.concatenate(bins), []
+        member = np.repeat(np.arange(len(counted)), [len(each) for each in bins])
         for of_class in (0, 1):
-            rows = [each.histogram.classes[of_class] for each in counted]
-            some = [np.flatnonzero(each) for each in rows]
-            member = np.repeat(np.arange(len(counted)), [len(each) for each in some])
-            at, there = (
-                np.concatenate([of_member[kept] for of_member, kept in zip(values, some, strict=True)])
-                for values in (bins, rows)
-            )
-            both.append(MemberRows(len(counted), member, at, there))
+            rows = np.concatenate([each.histogram.classes[of_class] for each in counted])
+            some = np.flatnonzero(rows)
+            both.append(MemberRows(len(counted), member[some], every[some], rows[some]))
         return cls((both[0], both[1]), counted, bins)
 
     def sizes(self, of_class: int) -> tuple[Floats, Floats]:

@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeGuard
 
 import polars as pl
+import polars.selectors as cs
 
 from nci_frames.base.arguments import check_allowed, prevalence_values
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.typing import Field, Floats, Frame, Prevalences
-from nci_frames.schemas import FIELD, beside, key_text
+from nci_frames.schemas import FIELD, beside, key_text, need_each_once
 
 _MAKER = 'a field frame has the columns of the segments and "prevalence", e.g. country, prevalence'
 
@@ -126,11 +127,9 @@ def field_of(prevalence: Field, frame: pl.DataFrame, keys: Sequence[str]) -> pl.
             where = "what is judged, whose keys are those of its segments"
             raise SchemaError.missing_column(name, "segments", where, ["model", *keys])
     numbers = [name for name in ("prevalence", "share") if name in given.columns]
-    given = given.with_columns(
-        pl.col(name).cast(pl.Float64) for name in numbers if given.schema[name].is_numeric()
-    )
+    given = given.with_columns((cs.by_name(numbers) & cs.numeric()).cast(pl.Float64))
     FIELD.check_types(given)
-    _check_rows(given, on, numbers)
+    _check_rows(given, on)
     segments = frame.select(on).unique(maintain_order=True)
     # Keys of different types are matched by their text.
     texts = {name: f"__{name}" for name in on if given.schema[name] != segments.schema[name]}
@@ -166,10 +165,11 @@ def _as_frame(prevalence: Field) -> pl.DataFrame:
     if isinstance(prevalence, pl.DataFrame):
         return prevalence
     if len(prevalence) != 1:
-        hint = 'for several keys pass a frame with their columns and "prevalence"'
-        raise ParameterError(
-            "a dict of prevalences has one key", found=listed(map(repr, prevalence)), hint=hint
+        msg, hint = (
+            "a dict of prevalences has one key",
+            'for several keys pass a frame with their columns and "prevalence"',
         )
+        raise ParameterError(msg, found=listed(map(repr, prevalence)), hint=hint)
     ((key, etas),) = prevalence.items()
     check_allowed(key not in FIELD.fixed, "the key of the prevalences", key, "the name of a segment column")
     try:
@@ -180,24 +180,18 @@ def _as_frame(prevalence: Field) -> pl.DataFrame:
     return pl.DataFrame([values, pl.Series("prevalence", list(map(float, etas.values())), pl.Float64)])
 
 
-def _check_rows(given: pl.DataFrame, on: Sequence[str], numbers: Sequence[str]) -> None:
+def _check_rows(given: pl.DataFrame, on: Sequence[str]) -> None:
     """Raise ParameterError unless each segment occurs once, with a prevalence and a share in range."""
-    twice = given.filter(pl.struct(on).is_duplicated()).unique(on, maintain_order=True)
-    if len(twice):
-        hint = "give each segment one prevalence"
-        raise ParameterError("a segment has more than one prevalence", found=_named(twice, on), hint=hint)
-    wrong = given.filter(~pl.col("prevalence").is_between(0, 1).fill_null(value=False))
-    if len(wrong):
-        value = wrong["prevalence"][0]
-        raise ParameterError("the prevalence of each segment must be within [0, 1]",
-                             where=_named(wrong.head(1), on), found=repr(value))  # fmt: skip
-    if "share" in numbers:
-        finite = pl.col("share").is_finite() & (pl.col("share") >= 0)
-        wrong = given.filter(~finite.fill_null(value=False))
-        if len(wrong) or (len(given) and given["share"].sum() == 0):
-            first = wrong if len(wrong) else given
-            raise ParameterError("shares of the traffic must be finite and >= 0, one of them above 0",
-                                 where=_named(first.head(1), on), found=repr(first["share"][0]))  # fmt: skip
+    need_each_once(given, on, "a segment has more than one prevalence", "give each segment one prevalence")
+    eta, share = pl.col("prevalence"), pl.col("share")
+    rules = {"prevalence": (eta.is_between(0, 1), "the prevalence of each segment must be within [0, 1]")}
+    if "share" in given.columns:
+        holds = share.is_finite() & (share >= 0) & (share.sum() > 0)
+        rules["share"] = holds, "shares of the traffic must be finite and >= 0, one of them above 0"
+    for name, (holds, msg) in rules.items():
+        wrong = given.filter(~holds.fill_null(value=False))
+        if len(wrong):
+            raise ParameterError(msg, where=_named(wrong.head(1), on), found=repr(wrong[name][0]))
 
 
 def _named(segments: pl.DataFrame, on: Sequence[str]) -> str:

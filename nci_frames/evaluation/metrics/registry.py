@@ -117,17 +117,12 @@ def settings_of(label: str) -> tuple[str, dict[str, float]] | None:
     called = _CALLED.fullmatch(label)
     if called is None:
         return None
-    settings: dict[str, float] = {}
-    for part in called[2].split(","):
-        key, _, value = part.partition("=")
-        try:
-            number = float(value)
-        except ValueError:
-            return None
-        if key.strip() in settings:
-            return None
-        settings[key.strip()] = number
-    return called[1], settings
+    parts = [part.partition("=") for part in called[2].split(",")]
+    try:
+        settings = {key.strip(): float(value) for key, _, value in parts}
+    except ValueError:
+        return None
+    return (called[1], settings) if len(settings) == len(parts) else None
 
 
 @checked

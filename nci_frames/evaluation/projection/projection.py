@@ -160,9 +160,8 @@ def points_on_grids(
     if len(grids) > 1:
         # Reorder the rows: for each point, all metrics.
         ends = np.cumsum([len(part) for part in tables])
-        rows = [np.arange(end - len(part), end) for part, end in zip(tables, ends, strict=True)]
-        sizes = (grid.size for grid in grids)
-        order = np.hstack([mine.reshape(len(points), size) for mine, size in zip(rows, sizes, strict=True)])
+        rows = zip(np.split(np.arange(ends[-1]), ends[:-1]), grids, strict=True)
+        order = np.hstack([mine.reshape(len(points), grid.size) for mine, grid in rows])
         table = pl.concat(tables)[order.ravel()]
     each = np.repeat(np.arange(len(points)), sum(grid.size for grid in grids))
     return points.select(identity)[each].hstack(table)

@@ -15,9 +15,7 @@ _SINGLE = 192
 FEW_THRESHOLDS = 1024
 
 
-def one_row_apart(
-    histogram: Histogram, *, unseen: bool, row: tuple[float, float] = (1, 1)
-) -> tuple[Rows, Rows]:
+def one_row_apart(histogram: Histogram, *, unseen: bool, row: tuple[float, float]) -> Rows:
     """Return the logs with one row more or less at the highest or the lowest scores.
 
     Parameters
@@ -32,26 +30,23 @@ def one_row_apart(
 
     Returns
     -------
-    Positives and negatives of each log, of shape (logs, bins). Positives differ in the first half of the
+    Positives and negatives of each log, of shape (2, logs, bins). Positives differ in the first half of the
     logs, negatives in the second half.
     """
-    logs = []
+    logs, whole = [], [0, len(histogram.positives) - 1]
     for of_class in (0, 1):
-        rows = histogram.classes[of_class]
-        occupied = np.flatnonzero(rows)
-        whole = [0, len(rows) - 1]
-        ends = [int(occupied[0]), int(occupied[-1])] if len(occupied) else whole
+        occupied = np.flatnonzero(histogram.classes[of_class])
+        ends = occupied[[0, -1]].tolist() if len(occupied) else whole
         changes = [*((end, 1) for end in (whole if unseen else ends)), *((end, -1) for end in ends)]
         for place, change in changes:
-            log = [histogram.positives.copy(), histogram.negatives.copy()]
-            log[of_class][place] = max(log[of_class][place] + change * row[of_class], 0)
+            log = np.stack(histogram.classes)
+            log[of_class, place] = max(log[of_class, place] + change * row[of_class], 0)
             logs.append(log)
-    positives, negatives = (np.stack(column) for column in zip(*logs, strict=True))
-    return positives, negatives
+    return np.stack(logs, axis=1)
 
 
 def with_prior(
-    drawn: Iterator[tuple[Rows, Rows]], rng: np.random.Generator, row: tuple[float, float] = (1, 1)
+    drawn: Iterator[tuple[Rows, Rows]], rng: np.random.Generator, row: tuple[float, float]
 ) -> Iterator[tuple[Rows, Rows]]:
     """Add half a row, on average, to the highest and the lowest bin of each class of each log.
 
