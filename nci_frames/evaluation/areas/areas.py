@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import sqrt
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -21,13 +21,12 @@ from nci_frames.evaluation.metrics import by_label
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.rates.strata import summed_counts
-from nci_frames.evaluation.support.rule import (
-    CurveSupport,
-    curve_support,
-    with_curve_flags,
-    with_curve_support,
-)
+from nci_frames.evaluation.support.rule import curve_support, with_curve_flags, with_curve_support
 from nci_frames.schemas import AREAS, COUNTS, RATES, checked, collect
+
+#: The groups of some curves; prevalence, value, lower and upper bound of each group, for each prevalence; and
+#: the ``curve_support`` of the groups.
+_Part = tuple[pl.DataFrame, Floats, Floats]
 
 
 @checked
@@ -179,9 +178,9 @@ def areas_of(
     keys = ["model", *RATES.keys(frame.columns)]
     etas_of = group_prevalences(prevalence, frame, keys[1:])
 
-    def of_curves(some: Sequence[Area], curves: Curves, *band: Curves) -> list[_Found]:
+    def of_curves(some: Sequence[Area], curves: Curves, *band: Curves) -> list[_Part]:
         etas = etas_of(curves.groups, curves.observed_prevalence)
-        return [_Found.of(area, etas, worth, curves, *band) for area in some]
+        return [_found(area, etas, worth, curves, *band) for area in some]
 
     frames, tables = [frame, *(_enclosing(frame, keys) if banded else ())], []
     for of_scores in {area.of_scores for area in areas}:
@@ -205,38 +204,27 @@ def _enclosing(rates: pl.DataFrame, keys: list[str]) -> Iterator[pl.DataFrame]:
         yield rates.select(*keys, "threshold", tp=tpr, fp=fpr, fn=1 - pl.col(tpr), tn=1 - pl.col(fpr))
 
 
-class _Found(NamedTuple):
-    """An area of some groups."""
-
-    groups: pl.DataFrame
-    #: Prevalence, value, lower and upper bound of each group, for each prevalence.
-    values: Floats
-    support: CurveSupport | None
-
-    @classmethod
-    def of(
-        cls, area: Area, etas: Etas, worth: pl.DataFrame | None, curves: Curves, *band: Curves
-    ) -> "_Found":
-        """Compute an area of the groups of some curves."""
-        found = area.certified(curves, etas)
-        if band and area.highest is not None:
-            lowest, highest = area.certified(band[0], etas), area.highest(band[1], etas)
-            # Only rounding can put the value outside.
-            found = [
-                (value, np.minimum(low, value), np.maximum(high, value))
-                for (value, _, _), (_, low, _), high in zip(found, lowest, highest, strict=True)
-            ]
-        at = etas if area.depends_on_prevalence else [np.nan]
-        each = [np.broadcast_to(eta, len(curves.groups)) for eta in at]
-        values = np.array([each, *zip(*found, strict=True)])
-        return cls(curves.groups, values, curve_support(curves, area.support, worth))
+def _found(area: Area, etas: Etas, worth: pl.DataFrame | None, curves: Curves, *band: Curves) -> _Part:
+    """Compute an area of the groups of some curves."""
+    found = area.certified(curves, etas)
+    if band and area.highest is not None:
+        lowest, highest = area.certified(band[0], etas), area.highest(band[1], etas)
+        # Only rounding can put the value outside.
+        found = [
+            (value, np.minimum(low, value), np.maximum(high, value))
+            for (value, _, _), (_, low, _), high in zip(found, lowest, highest, strict=True)
+        ]
+    at = etas if area.depends_on_prevalence else [np.nan]
+    each = [np.broadcast_to(eta, len(curves.groups)) for eta in at]
+    values = np.array([each, *zip(*found, strict=True)])
+    return curves.groups, values, curve_support(curves, area.support, worth)
 
 
-def _table(area: Area, parts: Sequence[_Found]) -> pl.DataFrame:
+def _table(area: Area, parts: Sequence[_Part]) -> pl.DataFrame:
     """Return an area of all groups, with the columns for its flags."""
-    groups = pl.concat(part.groups for part in parts)
-    groups = with_curve_support(groups, area.support, [part.support for part in parts])
-    values = np.concatenate([part.values for part in parts], axis=-1)
+    heads, found, support = zip(*parts, strict=True)
+    groups = with_curve_support(pl.concat(heads), area.support, support)
+    values = np.concatenate(found, axis=-1)
     columns = zip(("prevalence", "value", "lower", "upper"), values, strict=True)
     return groups[np.tile(np.arange(len(groups)), values.shape[1])].with_columns(
         pl.lit(area.name).alias("metric"),

@@ -3,7 +3,7 @@
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Frame
+from nci_frames.base.typing import Floats, Frame
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.arrays.histograms import whole_counts
@@ -15,13 +15,7 @@ from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.rates.rates import with_worth
 from nci_frames.evaluation.rates.strata import collect_counts, summed_counts
 from nci_frames.evaluation.support.reasons import reason_text
-from nci_frames.evaluation.support.rule import (
-    PR_SUPPORT,
-    CurveSupport,
-    curve_support,
-    lowest_supported,
-    with_curve_support,
-)
+from nci_frames.evaluation.support.rule import PR_SUPPORT, curve_support, lowest_supported, with_curve_support
 from nci_frames.schemas import RATES, SUPPORT, checked, collect
 
 
@@ -132,7 +126,7 @@ def supported_from(
         counted = frame.drop_nulls(["tp", "fp", "fn", "tn"])
         rule = curve.support if isinstance(curve, Area) else PR_SUPPORT
 
-        def supported(curves: Curves) -> tuple[pl.DataFrame, CurveSupport | None]:
+        def supported(curves: Curves) -> tuple[pl.DataFrame, Floats]:
             return curves.groups, curve_support(curves, rule, worth)
 
         groups, parts = zip(*of_all_parts(supported, [counted], keys, of_scores=False), strict=True)

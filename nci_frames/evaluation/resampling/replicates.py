@@ -26,14 +26,8 @@ from nci_frames.evaluation.field.prevalences import group_prevalences, numbers_o
 from nci_frames.evaluation.metrics import asked_metric, better_sign
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.strata import heaviest_rows
+from nci_frames.evaluation.resampling import few_rows
 from nci_frames.evaluation.resampling.draws import stream
-from nci_frames.evaluation.resampling.few_rows import (
-    one_row_apart,
-    steps_of_positives,
-    steps_of_recall,
-    steps_of_score,
-    with_prior,
-)
 from nci_frames.evaluation.resampling.point_metrics import CASES, PointMetrics, WithinBudget, near_budget
 from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.evaluation.resampling.samplers import counted_groups, draws
@@ -139,9 +133,9 @@ def resample(
                 points = np.array(near_budget(whole.histogram, pos_fraction, etas))
             counts = whole if own else whole.coarser(points.tolist())
         elif not metrics and not any(area.of_scores for area in areas):
-            counts = whole.coarser(steps_of_positives(whole.histogram))
+            counts = whole.coarser(few_rows.steps_of_positives(whole.histogram))
         elif of_scores and whole.histogram.every_score:
-            counts = whole.coarser(steps_of_score(whole.histogram), every_score=True)
+            counts = whole.coarser(few_rows.steps_of_score(whole.histogram), every_score=True)
         mixed = isinstance(whole, StrataCounts) and not whole.same_within_classes
         smooth = unseen and mixed and bool(metrics)
         drawn = draws(counts, logs, smooth=smooth)
@@ -149,7 +143,7 @@ def resample(
             group = counts.histogram.group.row(0, named=True)
             # A separate stream, even if a key is called "prior": no key begins with two underscores.
             name = "__prior" if "prior" in group else "prior"
-            drawn = with_prior(drawn, stream(logs.seed, {name: True, **group}), counts.heaviest)
+            drawn = few_rows.with_prior(drawn, stream(logs.seed, {name: True, **group}), counts.heaviest)
         at_points: PointMetrics | WithinBudget | None = None
         if metrics and pos_fraction is not None:
             at_points = WithinBudget.of(
@@ -180,7 +174,7 @@ def resample(
 
 def _few_steps(given: Counted) -> tuple[Counted, bool]:
     """Return counts at the steps of recall, and whether no row need be predicted positive."""
-    steps, empty = steps_of_recall(given.histogram), given.histogram.empty_first
+    steps, empty = few_rows.steps_of_recall(given.histogram), given.histogram.empty_first
     return given.coarser(steps[:-1] if empty else steps), empty or given.histogram.every_score
 
 
@@ -271,7 +265,7 @@ def _evaluated(
         values = [area.replicated(logs, etas) for area in areas]
         return np.hstack(values if points is None else [*values, points.values(positives, negatives)])
 
-    near = one_row_apart(histogram, unseen=not areas, row=counts.heaviest)
+    near = few_rows.one_row_apart(histogram, unseen=not areas, row=counts.heaviest)
     # The log itself and those one row apart are evaluated together with the first resampled logs.
     known = [np.concatenate([rows[None], apart]) for rows, apart in zip(histogram.classes, near, strict=True)]
     first = (np.concatenate(rows) for rows in zip(known, next(drawn), strict=True))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_allowed, check_whole, prevalence_values
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import quantity
+from nci_frames.base.messages import named_values, quantity
 from nci_frames.base.typing import Frame
 from nci_frames.counts.pooling import add_cells, alike_counts, pooled_counts, pooled_to
 from nci_frames.evaluation.arrays.buckets import bucket_counts, sums_of_weights
@@ -29,18 +29,7 @@ from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.rest import AgainstRest, compare_with_rest
 from nci_frames.evaluation.significance.segment_values import SegmentWorth, compared_values
 from nci_frames.evaluation.support.reasons import first_reason
-from nci_frames.schemas import (
-    COUNTS,
-    SEGMENT_RANKS,
-    TOO_FEW,
-    WEIGHT,
-    beside,
-    checked,
-    has_strata,
-    in_runs,
-    place_of,
-    rows_where,
-)
+from nci_frames.schemas import COUNTS, SEGMENT_RANKS, TOO_FEW, WEIGHT, beside, checked, in_runs, rows_where
 
 _OF_VALUES = ("metric", "prevalence", "beta", "value", "rank", "gap", "supported", "reason")
 
@@ -168,8 +157,8 @@ def rank_segments(
     frame = by_unit if units is None else pooled_counts(by_unit, over=units)
     if frame.is_empty():
         return SEGMENT_RANKS.empty(frame.select("model", *keys))
-    near = near_threshold(summed_counts(frame), threshold)
-    points = select_operating_points(near if has_strata(frame) else compute_rates(near), threshold=threshold)
+    near, weighted = near_threshold(summed_counts(frame), threshold), WEIGHT in frame.columns
+    points = select_operating_points(near if weighted else compute_rates(near), threshold=threshold)
     _require_counted(points)
     champion, eta = _champion(points, called, model, prevalence, beta, weights)
     mine = pl.col("model").eq_missing(pl.lit(champion, pl.String))
@@ -178,7 +167,7 @@ def rank_segments(
     of_model = rows_where(frame, mine)
     worth = SegmentWorth.independent(len(point))
     by_buckets = None
-    if units is not None or has_strata(frame):
+    if units is not None or weighted:
         if units is None:
             by_buckets = random_groups(of_model)
         else:
@@ -200,7 +189,7 @@ def rank_segments(
     )
     what = "positive" if by_buckets is None else "independent positive"
     few = f"fewer than {quantity(min_positives, what)}"
-    if has_strata(frame):
+    if weighted:
         tp, fp, fn, tn = worth.drawn.astype(np.int64)
         point = point.with_columns(positives=pl.Series(tp + fn), negatives=pl.Series(fp + tn))
     table = _joined(point, values, keys, columns | {"__known": known, "__enough": enough}, against)
@@ -255,7 +244,7 @@ def _require_counted(points: pl.DataFrame) -> None:
         group = missing.select("model", *COUNTS.keys(missing.columns))
         raise ParameterError(
             "the threshold was not counted",
-            where=place_of(group, 0, group.columns),
+            where=named_values(group.row(0, named=True)),
             found=missing["reason"][0],
             hint="count at the threshold that is in use",
         )

@@ -8,7 +8,6 @@ precision is about √FP/(M + FP). That is at most 1/(2·√M), for any number o
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -203,38 +202,25 @@ def hidden_flags() -> Flags:
     return {"supported": pl.lit(None, pl.Boolean), "reason": pl.lit(REASONS["hidden"])}
 
 
-class CurveSupport(NamedTuple):
-    """What decides the flags of some groups."""
+def curve_support(curves: Curves, rule: SupportRule | None, worth: pl.DataFrame | None) -> Floats:
+    """Return what decides the flags of some curves, of shape (3, curves); NaN without a *rule*.
 
-    lowest: Floats  # supported prevalence; NaN if there is none
-    positives: Floats
-    negatives: Floats  # effective number
-
-
-def curve_support(
-    curves: Curves, rule: SupportRule | None, worth: pl.DataFrame | None = None
-) -> CurveSupport | None:
-    """Return what the *rule* says of some curves; None without a rule.
-
-    *worth*, a table of ``class_worth``, reduces rows to effective numbers.
+    That is the lowest supported prevalence, NaN if there is none; the positives; and the effective number of
+    negatives. *worth*, a table of ``class_worth``, reduces rows to effective numbers.
     """
     if rule is None:
-        return None
+        return np.full((3, len(curves.start)), np.nan)
     independent = _independent(curves, worth)
     negatives = curves.reduce(np.maximum, independent[1])
-    return CurveSupport(rule.lowest(curves, independent), curves.positives, negatives)
+    return np.array([rule.lowest(curves, independent), curves.positives, negatives])
 
 
 def with_curve_support(
-    groups: pl.DataFrame, rule: SupportRule | None, parts: Sequence[CurveSupport | None]
+    groups: pl.DataFrame, rule: SupportRule | None, parts: Sequence[Floats]
 ) -> pl.DataFrame:
-    """Return groups with the columns for their flags, from what the *rule* says of all parts of them."""
-    said = [part for part in parts if part is not None]
-    if rule is None or not said:
-        nulls = zip(_SUPPORT, (pl.Float64, pl.Float64, pl.UInt32), strict=True)
-        return groups.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in nulls)
-    lowest, positives, negatives = map(pl.Series, map(np.concatenate, zip(*said, strict=True)))
-    too_few = (lowest.is_nan(), rule.too_few)
+    """Return groups with the columns for their flags, from the ``curve_support`` of all parts of them."""
+    lowest, positives, negatives = map(pl.Series, np.concatenate(parts, axis=1))
+    too_few = (lowest.is_nan(), "undefined" if rule is None else rule.too_few)
     return groups.with_columns(
         __lowest=lowest.fill_nan(None),
         __negatives=negatives,
