@@ -122,12 +122,9 @@ def threshold_grid(thresholds: ArrayLike, too_many: str | None = None) -> NDArra
     if len(wrong):
         at = int(wrong[0])
         before, after = float(grid[at]), float(grid[at + 1])
-        msg = "thresholds must be strictly ascending"
-        raise ParameterError(
-            msg,
-            found=f"{before!r} {'twice' if before == after else f'before {after!r}'}, at position {at}",
-            hint="sort them, and give each of them once",
-        )
+        msg, hint = "thresholds must be strictly ascending", "sort them, and give each of them once"
+        found = f"{before!r} {'twice' if before == after else f'before {after!r}'}, at position {at}"
+        raise ParameterError(msg, found=found, hint=hint)
     return grid
 
 

@@ -206,12 +206,9 @@ def _check_place(out: Path, target: Path) -> None:
         ours = _listed(target) or frozenset()
         foreign = sorted(name for name in _files(target) if name not in ours and name != MANIFEST)
         if foreign or (MANIFEST in _files(target) and not ours):
-            raise OutputError(
-                "the output folder holds files that no earlier run wrote, and is replaced as a whole",
-                where=repr(str(out)),
-                found=listed(map(repr, foreign or [MANIFEST])),
-                hint="name another folder, or move these files",
-            )
+            msg = "the output folder holds files that no earlier run wrote, and is replaced as a whole"
+            found, hint = listed(map(repr, foreign or [MANIFEST])), "name another folder, or move these files"
+            raise OutputError(msg, where=repr(str(out)), found=found, hint=hint)
 
 
 def _files(folder: Path) -> list[str]:

@@ -34,13 +34,10 @@ def check_size(groups: pl.DataFrame, thresholds: int, where: str) -> None:
     values = {key: groups[key].n_unique() for key in groups.columns}
     worst = max(values, key=lambda key: values[key])
     msg = f"the counts would have more than {MOST_CELLS:,} rows"
-    raise ParameterError(
-        msg,
-        where=where,
-        found=f"{quantity(len(groups), 'group')} x {quantity(thresholds, 'threshold')}; "
-        f"{worst!r} has {quantity(values[worst], 'value')}",
-        hint=f"cut {worst!r} into fewer values, leave it out of the segments, or take fewer thresholds",
-    )
+    size = f"{quantity(len(groups), 'group')} x {quantity(thresholds, 'threshold')}"
+    found = f"{size}; {worst!r} has {quantity(values[worst], 'value')}"
+    hint = f"cut {worst!r} into fewer values, leave it out of the segments, or take fewer thresholds"
+    raise ParameterError(msg, where=where, found=found, hint=hint)
 
 
 def increments_of(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:

@@ -66,19 +66,11 @@ def together(frames: Sequence[pl.DataFrame], cells: Collection[str], hint: str) 
     """
     columns = frames[0].columns
     for frame in frames[1:]:
-        if sorted(frame.columns) != sorted(columns):
-            raise SchemaError(
-                "the counts frames have different columns",
-                found="; ".join(
-                    f"only in {place} {listed(map(repr, sorted(alone)))}"
-                    for place, alone in (
-                        ("the first", set(columns) - set(frame.columns)),
-                        ("another", set(frame.columns) - set(columns)),
-                    )
-                    if alone
-                ),
-                hint=hint,
-            )
+        one, other = set(columns) - set(frame.columns), set(frame.columns) - set(columns)
+        if one or other:
+            named = (("the first", one), ("another", other))
+            told = [f"only in {place} {listed(map(repr, sorted(names)))}" for place, names in named if names]
+            raise SchemaError("the counts frames have different columns", found="; ".join(told), hint=hint)
     types = {name: _common_type(name, [frame.schema[name] for frame in frames], cells) for name in columns}
     return pl.concat([frame.select(columns).cast(pl.Schema(types)) for frame in frames])
 

@@ -13,11 +13,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import named_values
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.counts.exact_sums import Merged, merged
 from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.counts.sums import check_sums
-from nci_frames.schemas import CELLS, COUNTS, WEIGHT, group_starts, has_strata, in_runs, place_of
+from nci_frames.schemas import CELLS, COUNTS, WEIGHT, group_starts, has_strata, in_runs
 
 #: Extended precision, so that sums of weights are correct up to their final rounding.
 Wide = NDArray[np.longdouble]
@@ -77,11 +78,9 @@ class Strata:
         each = np.diff(self.first, append=len(self.counts)) == np.repeat(thresholds, self.sizes)
         wrong = np.flatnonzero(~exact & ~np.logical_and.reduceat(each, self.begins))
         if len(wrong):
-            raise ParameterError(
-                "the weights of a group have different thresholds",
-                where=place_of(self.groups, int(wrong[0]), self.groups.columns),
-                hint='count with the same thresholds, or with thresholds="exact"',
-            )
+            msg, where = "the weights of a group have different thresholds", self.groups[wrong[:1]]
+            hint = 'count with the same thresholds, or with thresholds="exact"'
+            raise ParameterError(msg, where=named_values(where.row(0, named=True)), hint=hint)
 
     @property
     def sizes(self) -> Rows:

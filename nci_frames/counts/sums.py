@@ -36,9 +36,6 @@ def check_sums(frame: pl.DataFrame, columns: Sequence[str], by: Sequence[str]) -
             most, hint = "1e150, the most that a count can hold", "divide all weights by one number"
             if rows:
                 most, hint = "2^53, the most rows that a count can hold", "check where these counts come from"
-            raise SchemaError(
-                f"the sum of column {column!r} is more than {most}",
-                where=named_values({name: worst[name] for name in by}),
-                found=f"{worst[column]:,}",
-                hint=hint,
-            )
+            msg = f"the sum of column {column!r} is more than {most}"
+            where = named_values({name: worst[name] for name in by})
+            raise SchemaError(msg, where=where, found=f"{worst[column]:,}", hint=hint)

@@ -92,11 +92,10 @@ def area_of(asked: str | pl.Expr, done: str) -> Area | None:
     found = curve_asked(asked)
     if found is None or isinstance(found, Area):
         return found
-    raise ParameterError(
-        f"the metric {found.name!r} cannot be {done}: it needs {found.needs}",
-        found=f"areas that can be {done} are {', '.join(area.name for area in all_areas())}",
-        hint=f"{found.computed_by} gives its value, and its certified bounds",
-    )
+    msg = f"the metric {found.name!r} cannot be {done}: it needs {found.needs}"
+    known = f"areas that can be {done} are {', '.join(area.name for area in all_areas())}"
+    hint = f"{found.computed_by} gives its value, and its certified bounds"
+    raise ParameterError(msg, found=known, hint=hint)
 
 
 def all_areas() -> list[Area]:

@@ -153,11 +153,8 @@ def asked_areas(metrics: str | Sequence[str], method: Method = "average_precisio
 def _check_bands(areas: Sequence[Area]) -> None:
     for area in areas:
         if area.highest is None and area.name == PR_AUC.name:
-            raise ParameterError(
-                f"the rule {area.method!r} has no band: "
-                "between two points it may leave the curves of the band",
-                hint="use method='average_precision' or 'interpolated'",
-            )
+            msg = f"the rule {area.method!r} has no band: between two points it may leave the band"
+            raise ParameterError(msg, hint="use method='average_precision' or 'interpolated'")
         if area.highest is None:
             msg = f"the metric {area.name!r} has no band"
             raise ParameterError(msg, hint="bootstrap gives confidence bounds of it")

@@ -54,12 +54,10 @@ class Points:
         """The observed prevalence, which must be that of all models."""
         observed = self.frame["observed_prevalence"].unique()
         if len(observed) > 1:
-            raise ParameterError(
-                "the models have different observed prevalences",
-                where=str(self.keys.rows(named=True)[0]) if self.keys.width else None,
-                found=f"prevalences {listed(f'{eta:.6g}' for eta in observed.sort())}",
-                hint="pass prevalence= as a number",
-            )
+            msg, hint = "the models have different observed prevalences", "pass prevalence= as a number"
+            where = str(self.keys.rows(named=True)[0]) if self.keys.width else None
+            found = f"prevalences {listed(f'{eta:.6g}' for eta in observed.sort())}"
+            raise ParameterError(msg, where=where, found=found, hint=hint)
         return float(observed.item())
 
 

@@ -131,10 +131,8 @@ def _range(over: Over, start: float | None, end: float | None) -> tuple[float, f
     begin = 0.0 if start is None else float(start)
     stop = _ENDS[over] if end is None else float(end)
     if not 0 <= begin < stop <= _ENDS[over]:
-        raise ParameterError(
-            f"start and end must be a range of {over}", found=f"{begin:g} to {stop:g}",
-            hint=f"0 <= start < end <= {_ENDS[over]:g}",
-        )  # fmt: skip
+        msg, hint = f"start and end must be a range of {over}", f"0 <= start < end <= {_ENDS[over]:g}"
+        raise ParameterError(msg, found=f"{begin:g} to {stop:g}", hint=hint)
     return begin, stop
 
 

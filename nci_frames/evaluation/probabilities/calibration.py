@@ -139,12 +139,7 @@ def _scored(part: Part, blocks: Blocks) -> list[tuple[Floats, Floats, Floats]]:
 
 
 def _table(
-    part: Part,
-    blocks: Blocks,
-    both: Sequence[Sequence[Floats]],
-    eta: Floats,
-    bounds: Sequence[Floats],
-    *,
+    part: Part, blocks: Blocks, both: Sequence[Sequence[Floats]], eta: Floats, bounds: Sequence[Floats], *,
     adjusted: bool,
 ) -> pl.DataFrame:  # fmt: skip
     share, calibrated = blocks.at(eta)

@@ -151,11 +151,9 @@ def require_columns(expression: pl.Expr, columns: Collection[str], where: str) -
     """Raise SchemaError if a metric reads a column that is not in *columns*."""
     strange = sorted(set(expression.meta.root_names()) - set(columns))
     if strange:
-        raise SchemaError(
-            f"the metric {expression.meta.output_name()!r} reads a column that {where} lack",
-            found=f"{strange[0]!r}; columns {listed(map(repr, sorted(columns)), 20)}",
-            hint="a prevalence or a beta can also be given as a number",
-        )
+        msg = f"the metric {expression.meta.output_name()!r} reads a column that {where} lack"
+        found = f"{strange[0]!r}; columns {listed(map(repr, sorted(columns)), 20)}"
+        raise SchemaError(msg, found=found, hint="a prevalence or a beta can also be given as a number")
 
 
 def labelled_metrics(metrics: Metrics) -> dict[str, pl.Expr]:

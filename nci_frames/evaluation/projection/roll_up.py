@@ -176,12 +176,8 @@ def _require_equal_thresholds(
     uneven = rows.join(members, on=groups, nulls_equal=True).filter(pl.col("__rows") != pl.col("__all"))
     if len(uneven):
         msg = "segments with different thresholds cannot be rolled up"
-        raise ParameterError(
-            msg,
-            where=f"model {uneven['model'].sort()[0]!r}",
-            hint="count with the same thresholds, or take one operating point of each with "
-            "select_operating_points",
-        )
+        hint = "count with the same thresholds, or take one point of each with select_operating_points"
+        raise ParameterError(msg, where=f"model {uneven['model'].sort()[0]!r}", hint=hint)
 
 
 def _mixed_rates(rates: pl.DataFrame, groups: Sequence[str], common: Sequence[pl.Expr]) -> pl.DataFrame:

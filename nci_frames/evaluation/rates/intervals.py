@@ -25,12 +25,9 @@ Bounds = tuple[pl.Expr, pl.Expr]
 def require_row_counts(frame: pl.DataFrame) -> None:
     """Raise ParameterError if counts are sums of weights, which are not binomial."""
     if not all(frame.schema[name].is_integer() for name in CELLS):
-        msg = "intervals need counts of rows"
-        raise ParameterError(
-            msg,
-            found="sums of weights: their spread is not that of a binomial distribution",
-            hint="count without weights, or give half_width=(of TPR, of FPR), e.g. from a bootstrap",
-        )
+        found = "sums of weights: their spread is not that of a binomial distribution"
+        hint = "count without weights, or give half_width=(of TPR, of FPR), e.g. from a bootstrap"
+        raise ParameterError("intervals need counts of rows", found=found, hint=hint)
 
 
 def rate_interval(method: AccuracyMethod, hits: pl.Expr, trials: pl.Expr, *, level: float) -> Bounds:

@@ -132,7 +132,7 @@ def correct_partial_labels(
         hint = "count_scores(predictions, thresholds=...) counts all rows"
         raise ParameterError(msg, found=found, hint=hint)
     z = normal_quantile(level)
-    parts = [frame.clear().select(*group, "threshold", *_NUMBERS)]
+    parts = []
     for labels, rows in zip(labelled, every, strict=True):
         if steps is None:
             weights = _seen(labels, rows)
@@ -140,13 +140,7 @@ def correct_partial_labels(
         else:
             weights, spread = _designed(labels.thresholds, *steps), [np.ones(1), np.ones(1)]
         parts.append(labels.histogram.labelled(_expected(labels, weights, spread, z)))
-    return RATES.finish(rates_of(pl.concat(parts)))
-
-
-_NUMBERS = [
-    pl.lit(None, pl.Float64).alias(name)
-    for name in ("tp", "fn", "tpr_lower", "tpr_upper", "fp", "tn", "fpr_lower", "fpr_upper")
-]
+    return RATES.joined([rates_of(pl.concat(parts))] if parts else [], frame.select(group))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,12 +208,9 @@ def _seen(labels: _Bins, rows: _Bins) -> Floats:
     else:
         return np.divide(rows.known, labels.known, out=np.zeros(len(rows.known)), where=labels.known > 0)
     ends = ["-inf", *(f"{threshold:g}" for threshold in labels.thresholds), "inf"]
-    raise ParameterError(
-        msg,
-        where=f"{labels.histogram.where}, scores from {ends[place]} to {ends[place + 1]}",
-        found=f"{quantity(int(rows.rows[place]), 'row')}, {quantity(int(labels.rows[place]), 'label')}",
-        hint=hint,
-    )
+    where = f"{labels.histogram.where}, scores from {ends[place]} to {ends[place + 1]}"
+    found = f"{quantity(int(rows.rows[place]), 'row')}, {quantity(int(labels.rows[place]), 'label')}"
+    raise ParameterError(msg, where=where, found=found, hint=hint)
 
 
 def _spread(labels: _Bins, rows: _Bins, weights: Floats, of_class: int) -> Floats:

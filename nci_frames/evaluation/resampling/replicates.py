@@ -190,12 +190,9 @@ def by_keys(found: Iterable[Replicates]) -> dict[tuple[object, ...], list[Replic
     for replicates in found:
         thresholds = replicates.cases["threshold"].n_unique()
         if thresholds > 1:
-            raise ParameterError(
-                "each model needs one operating point",
-                where=replicates.histogram.where,
-                found=f"{thresholds} thresholds",
-                hint="select one with threshold=, or keep one row of each model",
-            )
+            msg, where = "each model needs one operating point", replicates.histogram.where
+            hint = "select one with threshold=, or keep one row of each model"
+            raise ParameterError(msg, where=where, found=f"{thresholds} thresholds", hint=hint)
         groups.setdefault(replicates.histogram.group.row(0)[1:], []).append(replicates)
     return groups
 

@@ -95,11 +95,9 @@ def _study(counts: StrataCounts, prevalence: float, repeats: int, seed: int) -> 
     # The class with too few rows is kept whole.
     kept_positives, kept_negatives = round(min(m, n * odds)), round(min(n, m / odds))
     if not (kept_positives and kept_negatives):
-        raise ParameterError(
-            f"no log with prevalence {prevalence:g} can be drawn from these rows",
-            where=histogram.where,
-            found=f"{quantity(m, 'positive')} and {quantity(n, 'negative')}",
-        )
+        msg = f"no log with prevalence {prevalence:g} can be drawn from these rows"
+        found = f"{quantity(m, 'positive')} and {quantity(n, 'negative')}"
+        raise ParameterError(msg, where=histogram.where, found=found)
     rng = stream(seed, histogram.group.row(0, named=True))
     tp = positives.drawn(rng, kept_positives, repeats)
     fp = negatives.drawn(rng, kept_negatives, repeats)

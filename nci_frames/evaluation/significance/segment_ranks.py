@@ -1,11 +1,10 @@
 """Counts by segment -> the segments in which a model is worse than in the rest, and why."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_allowed, check_whole, prevalence_values
 from nci_frames.base.errors import ParameterError
@@ -26,7 +25,7 @@ from nci_frames.evaluation.rates.rates import compute_rates, with_worth
 from nci_frames.evaluation.rates.strata import summed_counts
 from nci_frames.evaluation.resampling.samplers import random_groups
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
-from nci_frames.evaluation.significance.rest import AgainstRest, compare_with_rest
+from nci_frames.evaluation.significance.rest import compare_with_rest
 from nci_frames.evaluation.significance.segment_values import SegmentWorth, compared_values
 from nci_frames.evaluation.support.reasons import first_reason
 from nci_frames.schemas import COUNTS, SEGMENT_RANKS, TOO_FEW, WEIGHT, beside, checked, in_runs, rows_where
@@ -192,7 +191,17 @@ def rank_segments(
     if weighted:
         tp, fp, fn, tn = worth.drawn.astype(np.int64)
         point = point.with_columns(positives=pl.Series(tp + fn), negatives=pl.Series(fp + tn))
-    table = _joined(point, values, keys, columns | {"__known": known, "__enough": enough}, against)
+    group = ["model", *keys]
+    shown = point.select(*group, "threshold", "positives", "negatives", "observed_prevalence")
+    columns |= {"shift_p_value": against.p_value, "shift_adjusted": against.adjusted}
+    columns["effect"] = against.effect
+    columns["adjusted"] = benjamini_hochberg(np.where(known, columns["p_value"], np.nan))
+    table = beside(shown, values.select(*group, *_OF_VALUES), group).with_columns(
+        *(pl.Series(name, column, nan_to_null=True) for name, column in columns.items()),
+        pl.Series("__known", known),
+        pl.Series("__enough", enough),
+        pl.Series("class", np.where(against.positives, "positive", "negative")),
+    )
     return SEGMENT_RANKS.finish(_ordered(_withheld(table, few, level), sign, keys))
 
 
@@ -215,39 +224,12 @@ def _of_segments(
     return frame.select("model", *keys, pl.exclude("model", *keys)), keys
 
 
-def _joined(
-    point: pl.DataFrame,
-    values: pl.DataFrame,
-    keys: Sequence[str],
-    columns: Mapping[str, NDArray[Any]],
-    against: AgainstRest,
-) -> pl.DataFrame:
-    """Join the columns of each segment."""
-    group = ["model", *keys]
-    found = {
-        **columns,
-        "adjusted": benjamini_hochberg(np.where(columns["__known"], columns["p_value"], np.nan)),
-        "effect": against.effect,
-        "shift_p_value": against.p_value,
-        "shift_adjusted": against.adjusted,
-    }
-    shown = point.select(*group, "threshold", "positives", "negatives", "observed_prevalence")
-    return beside(shown, values.select(*group, *_OF_VALUES), group).with_columns(
-        *(pl.Series(name, column, nan_to_null=True) for name, column in found.items()),
-        pl.Series("class", np.where(against.positives, "positive", "negative")),
-    )
-
-
 def _require_counted(points: pl.DataFrame) -> None:
     missing = points.filter(pl.col("tp").is_null())
     if len(missing):
-        group = missing.select("model", *COUNTS.keys(missing.columns))
-        raise ParameterError(
-            "the threshold was not counted",
-            where=named_values(group.row(0, named=True)),
-            found=missing["reason"][0],
-            hint="count at the threshold that is in use",
-        )
+        where = named_values(missing.select("model", *COUNTS.keys(missing.columns)).row(0, named=True))
+        msg, hint = "the threshold was not counted", "count at the threshold that is in use"
+        raise ParameterError(msg, where=where, found=missing["reason"][0], hint=hint)
 
 
 def _observed(weights: tuple[float, float]) -> pl.Expr:
