@@ -103,11 +103,8 @@ class ParameterError(NciFramesError, ValueError):
     def unknown_choice(cls, name: str, value: object, choices: Sequence[str]) -> Self:
         """Build the error for an option that must be one of *choices*."""
         close = nearest_name(value, choices)
-        return cls(
-            f"{_option(name)} must be one of {', '.join(map(repr, choices))}",
-            found=short(value),
-            hint=f"did you mean {close!r}?" if close else None,
-        )
+        what = f"{_option(name)} must be one of {', '.join(map(repr, choices))}"
+        return cls(what, found=short(value), hint=f"did you mean {close!r}?" if close else None)
 
 
 class UnknownMetricError(ParameterError):
@@ -122,12 +119,8 @@ class SourceError(NciFramesError):
     @classmethod
     def of_files(cls, what: str, files: Mapping[str, str], hint: str) -> Self:
         """Build one error for all files with a problem; *files* maps path to reason."""
-        return cls(
-            f"{len(files)} of the source's files {what}",
-            where=listed(map(repr, files), SHOWN_FILES),
-            found=listed(dict.fromkeys(files.values())),
-            hint=hint,
-        )
+        where, found = listed(map(repr, files), SHOWN_FILES), listed(dict.fromkeys(files.values()))
+        return cls(f"{len(files)} of the source's files {what}", where=where, found=found, hint=hint)
 
     @classmethod
     def unreadable(cls, files: Mapping[str, str]) -> Self:
@@ -182,12 +175,8 @@ class SchemaError(NciFramesError):
             hint = f"these are counts, not rows: {reports}"
         # These option names are not nouns, so "the by" would be no English.
         part = f"option {role}" if role in {"by", "over", "units"} else f"the {role}"
-        return cls(
-            f"missing column {column!r} ({part})",
-            where=where,
-            found=f"columns {listed(map(repr, available), 20)}" if available else "no columns to choose from",
-            hint=hint,
-        )
+        found = f"columns {listed(map(repr, available), 20)}" if available else "no columns to choose from"
+        return cls(f"missing column {column!r} ({part})", where=where, found=found, hint=hint)
 
     @classmethod
     def wrong_type(cls, column: str, where: str, found: str, wanted: str, hint: str | None = None) -> Self:

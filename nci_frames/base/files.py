@@ -144,12 +144,8 @@ def row_groups(
         numbered = table.select(pl.col(name).alias(str(place)) for place, name in enumerate(names))
         return numbered.to_arrow().rename_columns(names)
 
-    options = {
-        "write_page_checksum": True,
-        "compression": "zstd",
-        "dictionary_pagesize_limit": _MOST_OF_A_DICTIONARY,
-        **options,
-    }
+    usual = {"write_page_checksum": True, "dictionary_pagesize_limit": _MOST_OF_A_DICTIONARY}
+    options = {**usual, "compression": "zstd", **options}
     with pq.ParquetWriter(file, plain(like.clear()).schema, **options) as writer:
         yield lambda table: writer.write_table(plain(table))
 

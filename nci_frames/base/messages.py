@@ -76,16 +76,11 @@ def files_among(names: Sequence[str], files: int) -> str:
 _OPTION = re.compile("\ue000(.*?)\ue001(.*?)\ue002(.*?)\ue003(.*?)\ue004", re.DOTALL)
 
 #: Job-file keys of the counting options; a tuple means that the value is a list.
-_JOB_KEYS = {
-    **{
-        name: f"columns.{name}"
-        for name in ("model", "label", "score", "fold", "repeat", "unit", "positive", "on_invalid")
-    },
-    "on_changed": "source.on_changed",
-    "segments": "segments.keys",
-    # Not a key of the file, but an option of the commands that take a job file.
-    "until": "--until",
-}
+_OF_COLUMNS = ("model", "label", "score", "fold", "repeat", "unit", "positive", "on_invalid")
+_JOB_KEYS = {name: f"columns.{name}" for name in _OF_COLUMNS}
+_JOB_KEYS |= {"on_changed": "source.on_changed", "segments": "segments.keys"}
+# Not a key of the file, but an option of the commands that take a job file.
+_JOB_KEYS["until"] = "--until"
 _NO_VALUE = object()
 #: Placeholder name of an option that every command line has.
 _ANY = ""
@@ -103,11 +98,8 @@ class Option:
         forms = [self.name, shell, key]
         if self.value is not _NO_VALUE:
             toml = json.dumps([self.value] if self.name == "segments" else self.value, default=str)
-            forms = [
-                f"{self.name}={self.value!r}",
-                f"{shell} {shlex.quote(str(self.value))}",
-                f"{key} = {toml}",
-            ]
+            quoted = shlex.quote(str(self.value))
+            forms = [f"{self.name}={self.value!r}", f"{shell} {quoted}", f"{key} = {toml}"]
         return _marked(self.name, *forms)
 
 

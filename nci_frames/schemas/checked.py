@@ -126,12 +126,10 @@ def _refusal(name: str, kind: Any, value: Any) -> ParameterError | SchemaError:
     if item is not None and _is_list(value):
         place, value = next((i, part) for i, part in enumerate(value) if not _fits(part, item))
         where = f"position {place} of the list"
-    hint = (
-        _hint(value, kinds, () if item is None else _alternatives(item)) if isinstance(value, str) else None
-    )
-    return ParameterError(
-        f"{Option(name)} must be {_words(kind)}", where=where, found=shown(value), hint=hint
-    )
+    items = () if item is None else _alternatives(item)
+    hint = _hint(value, kinds, items) if isinstance(value, str) else None
+    what = f"{Option(name)} must be {_words(kind)}"
+    return ParameterError(what, where=where, found=shown(value), hint=hint)
 
 
 def _hint(value: str, kinds: tuple[Any, ...], items: tuple[Any, ...]) -> str | None:
@@ -176,9 +174,7 @@ def _is_number(value: object) -> bool:
 def _is_list(value: object) -> bool:
     if isinstance(value, np.ndarray):
         return value.ndim == 1
-    return isinstance(value, pl.Series) or (
-        isinstance(value, Sequence) and not isinstance(value, str | bytes)
-    )
+    return isinstance(value, pl.Series | Sequence) and not isinstance(value, str | bytes)
 
 
 _NUMBERS = frozenset((float, int))

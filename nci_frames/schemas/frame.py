@@ -325,8 +325,6 @@ def _unflagged(column: pl.Series) -> pl.Series:
 
 def lacking(wanted: str, missing: Sequence[str], available: Sequence[str], maker: str) -> SchemaError:
     """Return the error for a frame of the wrong kind."""
-    return SchemaError(
-        f"this is not {a_frame(wanted)}: it lacks {listed(map(repr, missing))}",
-        found=f"columns {listed(map(repr, available), 20)}",
-        hint=f"make one with {maker}",
-    )
+    what = f"this is not {a_frame(wanted)}: it lacks {listed(map(repr, missing))}"
+    found = f"columns {listed(map(repr, available), 20)}"
+    return SchemaError(what, found=found, hint=f"make one with {maker}")

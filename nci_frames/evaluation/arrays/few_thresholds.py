@@ -1,6 +1,7 @@
 """Counts -> the same counts at a few thresholds of each group."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -60,12 +61,10 @@ def near_threshold(counts: pl.DataFrame, *thresholds: float | Mapping[str, float
     ends = np.append(first[1:], len(counts))
     rows = [first]
     for threshold in thresholds:
-        wanted: float | pl.Series
+        wanted: Any = threshold
         if isinstance(threshold, Mapping):
             of_each = [threshold.get(model, np.nan) for model in counts["model"][first]]
             wanted = pl.Series(np.repeat(of_each, ends - first))
-        else:
-            wanted = threshold
         # Compare in Polars: NumPy would first copy the chunks of the column into one array.
         lower = (counts["threshold"] < wanted).cum_sum().to_numpy()
         below = np.diff(lower[ends - 1].astype(np.int64), prepend=0)

@@ -63,11 +63,9 @@ def crossings(one: Envelope, other: Envelope, end: float) -> tuple[Floats, Place
     height = np.abs(one.intercepts[i]) + np.abs(other.intercepts[j])
     steepness = np.abs(one.slopes[i]) + np.abs(other.slopes[j])
     # At infinity the slope decides.
-    at_end = (
-        _signs(level[-1] + slope[-1] * end, height[-1] + steepness[-1] * end)
-        if np.isfinite(end)
-        else np.sign(slope[-1] or level[-1])
-    )
+    at_end = np.sign(slope[-1] or level[-1])
+    if np.isfinite(end):
+        at_end = _signs(level[-1] + slope[-1] * end, height[-1] + steepness[-1] * end)
     signs = np.append(_signs(level + slope * x, height + steepness * x), at_end)
     # The sign is 0 where they coincide or touch: skip zeros, and compare the signs before and after.
     told = np.flatnonzero(signs)

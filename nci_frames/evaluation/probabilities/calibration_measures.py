@@ -180,10 +180,8 @@ def calibration_errors(
     place = part.curves.sum((true + false) * np.maximum(high.p - middle.p, middle.p - low.p))
     lower = np.maximum(plain - chance - z * total - place, 0)
     upper = np.minimum(corrected + z * total + place, 1)
-    return {
-        "ece": (plain, lower, np.maximum(upper, plain), why),
-        "ece_corrected": (corrected, lower, upper, why),
-    }
+    of_plain = plain, lower, np.maximum(upper, plain), why
+    return {"ece": of_plain, "ece_corrected": (corrected, lower, upper, why)}
 
 
 def _variances(part: Part, eta: Floats, blocks: Blocks, scores: Scores, *, own: bool) -> Floats:

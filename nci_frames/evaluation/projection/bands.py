@@ -148,10 +148,8 @@ def _reason(columns: list[str]) -> pl.Expr:
     cases = []
     for rate, rows in (("tpr", "positives"), ("fpr", "negatives")):
         unknown = pl.col(f"{rate}_lower").is_null()
-        cases += [
-            (unknown & (pl.col(rows) == 0), f"{rate} has no bounds: no {rows}"),
-            (unknown, f"{rate} has no bounds"),
-        ]
+        cases.append((unknown & (pl.col(rows) == 0), f"{rate} has no bounds: no {rows}"))
+        cases.append((unknown, f"{rate} has no bounds"))
     wide = ((pl.col(f"{rate.lower()}_lower") == 0, rate, end) for rate, end in (("FPR", 0), ("TPR", 1)))
     cases += [(holds, _WIDE.format(rate, rate, end)) for holds, rate, end in wide]
     return pl.coalesce(*told, first_reason(*cases))

@@ -279,12 +279,7 @@ def _withheld(table: pl.DataFrame, few_positives: str, level: float) -> pl.DataF
 def _ordered(table: pl.DataFrame, sign: int, keys: Sequence[str]) -> pl.DataFrame:
     """Sort the segments, the worst first."""
     better = sign * pl.col("due_to_rates")
-    place = (
-        pl.when(~pl.col("__known"))
-        .then(2)
-        .when(pl.col("distinguishable").fill_null(value=False) & (better < 0))
-        .then(0)
-        .otherwise(1)
-    )
+    worse = pl.col("distinguishable").fill_null(value=False) & (better < 0)
+    place = pl.when(~pl.col("__known")).then(2).when(worse).then(0).otherwise(1)
     ordered = table.sort(place, better, *keys, nulls_last=[False, True, *(False for _ in keys)])
     return ordered.drop("__known", "__enough")
