@@ -1,7 +1,6 @@
 """Sums of exact counts: the result has a row for each distinct score of any summand."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -63,8 +62,7 @@ def _added(frame: pl.DataFrame, first: Rows, begins: Rows) -> tuple[Rows, dict[s
     return together.group, columns
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(NamedTuple):
     """The distinct thresholds of all members of each group."""
 
     threshold: Floats

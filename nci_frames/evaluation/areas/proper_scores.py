@@ -1,8 +1,8 @@
 """The Brier score and the log loss: the mean loss of the scores themselves, linear in the prevalence."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores, edges_of
 from nci_frames.evaluation.support.rule import SupportRule
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(NamedTuple):
     """A proper loss of one score."""
 
     #: Loss of a positive, which falls with the score; the loss of a negative is that of 1 - score.

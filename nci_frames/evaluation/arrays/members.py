@@ -1,8 +1,7 @@
 """Counts of the members of a group, such as segments -> the rows of each member in the bins of the group."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -14,8 +13,7 @@ from nci_frames.evaluation.arrays.buckets import BucketCounts
 from nci_frames.evaluation.arrays.histograms import Histogram
 
 
-@dataclass(frozen=True, slots=True)
-class MemberRows:
+class MemberRows(NamedTuple):
     """The rows of one class by member and bin.
 
     The entries of a member are adjacent, highest scores first. Bins without rows are omitted, as most members
@@ -47,8 +45,7 @@ class MemberRows:
         return MemberRows(len(members), number[self.member[kept]], self.bin[kept], self.rows[kept])
 
 
-@dataclass(frozen=True, slots=True)
-class Members:
+class Members(NamedTuple):
     """The rows of all members of a group."""
 
     #: The positives and the negatives.

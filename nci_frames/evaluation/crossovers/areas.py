@@ -7,8 +7,7 @@ polynomial through the area at Chebyshev nodes converges geometrically, for any 
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Self, TypeGuard
+from typing import NamedTuple, Self, TypeGuard
 
 import numpy as np
 import polars as pl
@@ -33,8 +32,7 @@ _ROUNDING = 1e-13
 _PLACES = 4_001
 
 
-@dataclass(frozen=True, slots=True)
-class AreaCurves:
+class AreaCurves(NamedTuple):
     """PR-AUC of some models, as a function of the logit of the prevalence.
 
     The area is analytic in the logit within a distance of pi from the real axis, and has no zero there, since
@@ -192,8 +190,7 @@ def is_linear(metric: Metric) -> TypeGuard[Area]:
     return isinstance(metric, Area) and (metric.linear_in_prevalence or not metric.depends_on_prevalence)
 
 
-@dataclass(frozen=True, slots=True)
-class LinearAreas:
+class LinearAreas(NamedTuple):
     """An area of some models, as lines over the prevalence; the lowest line is the best."""
 
     models: pl.Series

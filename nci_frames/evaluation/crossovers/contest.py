@@ -1,8 +1,7 @@
 """A contest: the comparison of operating points by a metric along an axis, prevalence or beta."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -21,8 +20,7 @@ _VALUES_AT_A_TIME = 1 << 22
 _MOST_PAIRS = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Points:
+class Points(NamedTuple):
     """The operating points of one comparison that have both rates, by model and threshold."""
 
     keys: pl.DataFrame  # one row
@@ -66,8 +64,7 @@ def repeated_keys(table: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
     return table.hstack(keys[np.zeros(len(table), np.intp)]) if keys.width else table
 
 
-@dataclass(frozen=True, slots=True)
-class Contest:
+class Contest(NamedTuple):
     """A metric of points along one axis, with the other axis fixed."""
 
     points: Points

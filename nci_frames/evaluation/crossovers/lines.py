@@ -3,8 +3,7 @@
 Their lower envelopes and crossings are exact.
 """
 
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -12,8 +11,7 @@ from nci_frames.base.typing import Flags, Floats, Places
 from nci_frames.evaluation.crossovers.contest import Contest
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(NamedTuple):
     """The lower envelope of lines over x from 0 to infinity: line ``lines[i]`` begins at ``starts[i]``."""
 
     lines: Places
@@ -102,8 +100,7 @@ def _equal_f_beta(tpr: Floats, fpr: Floats, one: Places, other: Places) -> Float
     return np.asarray((tpr[one] - tpr[other]) / (fpr[one] * tpr[other] - fpr[other] * tpr[one]))
 
 
-@dataclass(frozen=True, slots=True)
-class LineContest:
+class LineContest(NamedTuple):
     """Operating points as lines over x from 0 to an end; the lowest line is the best."""
 
     contest: Contest

@@ -5,8 +5,7 @@ Without a closed form, sign changes are found on a grid along the axis, and refi
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,8 +108,7 @@ _AT_A_TIME = 1 << 14
 _VALUES_AT_A_TIME = 1 << 17
 
 
-@dataclass(frozen=True, slots=True)
-class Meetings:
+class Meetings(NamedTuple):
     """Crossovers of pairs of models."""
 
     x: Floats
@@ -122,8 +120,7 @@ class Meetings:
     def together(cls, parts: Iterable[Self]) -> Self:
         """Concatenate several sets of crossovers."""
         none = cls(np.empty(0), *(np.empty(0, np.intp) for _ in range(3)))
-        columns = ((part.x, part.better_below, part.better_above, part.row) for part in (none, *parts))
-        return cls(*map(np.concatenate, zip(*columns, strict=True)))
+        return cls(*map(np.concatenate, zip(none, *parts, strict=True)))
 
 
 def line_meetings(contest: Contest, rows: Sequence[Places]) -> Iterator[Meetings]:

@@ -1,7 +1,7 @@
 """A metric, or the difference of two models in it -> its derivatives by the rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -16,8 +16,7 @@ _STEP = 1e-3
 _SIGNS = (1, -1)
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
+class Cells(NamedTuple):
     """Groups of similar rows: those in one range of scores, or flagged by the same models."""
 
     #: Number of rows of each cell.
@@ -28,8 +27,7 @@ class Cells:
     flagged: Flags
 
 
-@dataclass(frozen=True, slots=True)
-class Moves:
+class Moves(NamedTuple):
     """The expected value, and its derivatives by the rows of each cell."""
 
     value: float
@@ -70,8 +68,7 @@ def moves(cells: Cells, metric: str | pl.Expr, beta: float) -> Moves:
     return Moves(value, by_positive + of_positives, by_row)
 
 
-@dataclass(frozen=True, slots=True)
-class Logs:
+class Logs(NamedTuple):
     """Some labelled logs of the same cells."""
 
     cells: Cells

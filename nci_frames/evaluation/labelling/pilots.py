@@ -1,7 +1,6 @@
 """Counts of a labelled log -> the distributions of its positives and negatives over cells of traffic."""
 
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -15,8 +14,7 @@ from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.schemas import COUNTS, PAIRS, collect
 
 
-@dataclass(frozen=True, slots=True)
-class Pilot:
+class Pilot(NamedTuple):
     """The shares of positives and negatives in cells of traffic."""
 
     #: Lower ends of ranges of scores, ascending from -inf; the ratio of the shares rises with them.

@@ -8,7 +8,7 @@ not drawn is a positive.
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -43,8 +43,7 @@ Sample = tuple[Cells, Rows]
 Measure = Callable[[Sequence[Sample], str | pl.Expr, float], list[float]]
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(NamedTuple):
     """The metric to estimate, and the budget of labels."""
 
     metric: str | pl.Expr
@@ -109,8 +108,7 @@ class Goal:
         return np.asarray(by_sample.prod(axis=1) ** (1 / by_sample.shape[1]))
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """Strata, and the number of labels of each."""
 
     goal: Goal
@@ -159,7 +157,7 @@ def doubtful(cells: Cells, labels: Rows) -> list[Sample]:
     """Return the sample with the expected positives, and with fewer."""
     least = labels.sum() / _LABELS_EACH / (cells.rows @ cells.positive)
     shares = [np.minimum(max(part, least) * cells.positive, 1.0) for part in (1.0, _DOUBT)]
-    return [(replace(cells, positive=share), labels) for share in shares]
+    return [(cells._replace(positive=share), labels) for share in shares]
 
 
 def simulated_errors(samples: Sequence[Sample], metric: str | pl.Expr, beta: float) -> list[float]:

@@ -3,8 +3,7 @@
 import bisect
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -26,8 +25,7 @@ _ROUNDING = 1e-9
 Held = Callable[[Floats, Floats, Floats, Floats], Flags]
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
+class Promise(NamedTuple):
     """The precision that a study must reach, at the expected rates."""
 
     tpr: float

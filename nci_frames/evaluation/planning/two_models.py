@@ -1,8 +1,7 @@
 """Expected rates of two models and the correlation of their decisions -> the rows to tell them apart."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -33,8 +32,7 @@ def need_within(name: str, value: float, end: float) -> None:
     check_allowed(0 < value < end, name, value, f"between 0 and {end:g}")
 
 
-@dataclass(frozen=True, slots=True)
-class Decisions:
+class Decisions(NamedTuple):
     """The expected decisions of two models in one class."""
 
     rates: Pair
@@ -88,8 +86,7 @@ class Decisions:
         return float(slopes[0] ** 2) * share
 
 
-@dataclass(frozen=True, slots=True)
-class Contrast:
+class Contrast(NamedTuple):
     """A difference to detect, and its variances for one positive and one negative."""
 
     difference: float

@@ -1,7 +1,7 @@
 """Scores -> blocks of scores, from the ROC hull or given bins, and the share of positives in each."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,7 @@ _MOST_BINS = 10_000
 Bins = int | Sequence[float]
 
 
-@dataclass(frozen=True, slots=True)
-class Blocks:
+class Blocks(NamedTuple):
     """Blocks of neighbouring steps of curves, group by group, highest scores first."""
 
     #: First step of each block, and the index of its group.
@@ -41,12 +40,12 @@ class Blocks:
         group, none = np.searchsorted(curves.start, start, "right") - 1, np.empty(0)
         stop = np.append(start[1:], len(curves.tpr1))[: len(start)]
         found = cls(start, group, none, none, stop)
-        sums = (found.reduce(np.add, rows) for rows in (bins.positives, bins.negatives))
-        return replace(found, positives=next(sums), negatives=next(sums))
+        positives, negatives = (found.reduce(np.add, rows) for rows in (bins.positives, bins.negatives))
+        return found._replace(positives=positives, negatives=negatives)
 
     def only(self, kept: Rows) -> "Blocks":
         """Return some of the blocks."""
-        return Blocks(*(getattr(self, name)[kept] for name in self.__slots__))
+        return Blocks(*(getattr(self, name)[kept] for name in self._fields))
 
     def reduce(self, by: np.ufunc, of_steps: Floats) -> Floats:
         """Return the sum, the minimum or the maximum of the values of the steps of each block."""

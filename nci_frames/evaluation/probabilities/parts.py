@@ -1,7 +1,7 @@
 """Counts -> a table of measures of probabilities, some groups at a time."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,8 +15,7 @@ from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
 from nci_frames.schemas import COUNTS, WEIGHT, beside, collect, has_strata
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(NamedTuple):
     """The rows of one class by step or block, as shares of the class, with their squared weights."""
 
     share: Floats
@@ -41,8 +40,7 @@ def of_rows(curves: Curves, bins: ScoreBins, *, known: bool) -> tuple[Spread, Sp
     return positives, negatives
 
 
-@dataclass(frozen=True, slots=True)
-class Weighing:
+class Weighing(NamedTuple):
     """The squared weights of the rows of counts with the key ``weight``."""
 
     #: Sums of squared weights, as counts; weights are in units of the largest.
@@ -76,8 +74,7 @@ class Weighing:
         return found[0], found[1]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """Some groups of counts, with the requested prevalences."""
 
     curves: Curves

@@ -1,7 +1,7 @@
 """Logistic regression of labels on the logits of scores: the recalibration, and its uncertainty."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,8 +67,7 @@ def _separated(curves: Curves, true: Floats, false: Floats) -> Flags:
     return np.asarray((last[0] <= first[1]) | (last[1] <= first[0]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Regression:
+class _Regression(NamedTuple):
     """The logistic regression of each group; with a slope, on standardised logits."""
 
     part: Part

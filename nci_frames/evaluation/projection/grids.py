@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
 from itertools import product
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -22,8 +21,7 @@ SUPPORT = ("__lowest", "__why", "__cost")
 _BOUNDS = ("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
 
 
-@dataclass(frozen=True, slots=True)
-class MetricGrid:
+class MetricGrid(NamedTuple):
     """A metric, and the prevalences and betas at which it is evaluated."""
 
     label: str

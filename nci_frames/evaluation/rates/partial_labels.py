@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -143,8 +142,7 @@ def correct_partial_labels(
     return RATES.joined([rates_of(pl.concat(parts))] if parts else [], frame.select(group))
 
 
-@dataclass(frozen=True, slots=True)
-class _Bins:
+class _Bins(NamedTuple):
     """The rows of a group between its thresholds, lowest scores first: one bin more than thresholds."""
 
     histogram: Histogram

@@ -1,7 +1,6 @@
 """Counts -> precision at another class balance, by sub-sampling a log and by adjusting the precision."""
 
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -116,8 +115,7 @@ def _study(counts: StrataCounts, prevalence: float, repeats: int, seed: int) -> 
     return histogram.labelled(table)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
+class _Rows(NamedTuple):
     """The rows of a class by cell (one weight and one bin), highest scores first."""
 
     rows: Rows

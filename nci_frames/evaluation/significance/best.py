@@ -1,8 +1,7 @@
 """Counts -> the models that may be the best, and the difference of each from the best of the others."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -187,8 +186,7 @@ def best_among(
     return BEST_COMPARISONS.finish(pl.concat(tables).drop("threshold").sort(*keys, *_CASE, "model"))
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(NamedTuple):
     """The models of one group of keys, by model and case; higher values are better."""
 
     #: Values divided by *scale*; NaN where undefined or infinite.

@@ -1,7 +1,7 @@
 """Counts -> the value of a threshold chosen on one half of a log, judged on the other half."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -137,8 +137,7 @@ def _tables(frame: pl.DataFrame, wanted_of: Callable[[float], "_Wanted"], logs: 
     return CROSS_FITS.joined(tables, frame.select("model", *keys)).sort("model", *keys, "prevalence", "beta")
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Wanted(NamedTuple):
     """A metric, and the prevalence and beta of each of its values; NaN if it does not depend on them."""
 
     metric: CalledMetric

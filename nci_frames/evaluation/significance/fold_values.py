@@ -1,7 +1,7 @@
 """Rates of folds -> the values of metrics as an array (cases, models, folds), and tests of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -18,8 +18,7 @@ from nci_frames.schemas import RATES, beside, collect, need_each_once
 _ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
-class FoldValues:
+class FoldValues(NamedTuple):
     """A metric's values in every case (keys, metric, prevalence, beta), model and fold."""
 
     cases: pl.DataFrame

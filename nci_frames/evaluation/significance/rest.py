@@ -1,8 +1,7 @@
 """Counts of segments -> tests of which segments have other score distributions than the rest."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -22,8 +21,7 @@ _ROWS_OF_CELL = 5
 _NEARLY = 0.9
 
 
-@dataclass(frozen=True, slots=True)
-class AgainstRest:
+class AgainstRest(NamedTuple):
     """A test of each segment against its rest, with the difference of their scores."""
 
     classes: Sequence["_ClassRows"]

@@ -1,8 +1,7 @@
 """Operating points of segments -> values there and in the rest, the causes of differences, and bounds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -19,8 +18,7 @@ from nci_frames.evaluation.significance.propagation import Function, p_values, p
 from nci_frames.schemas import CELLS, RATES, WEIGHT, beside, has_strata
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentWorth:
+class SegmentWorth(NamedTuple):
     """Design effects of the segments of one model, by which rows (or weights) are divided."""
 
     #: Design effects of positives and negatives over all thresholds, and of all rows; of shape (3, segments).

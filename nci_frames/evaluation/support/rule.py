@@ -7,7 +7,7 @@ precision is about √FP/(M + FP). That is at most 1/(2·√M), for any number o
 """
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -71,8 +71,7 @@ def lowest_supported(columns: Collection[str], *, needs_fpr: bool) -> tuple[pl.E
     return pl.lit(0.0), reason_text(class_reason())
 
 
-@dataclass(frozen=True, slots=True)
-class SupportRule:
+class SupportRule(NamedTuple):
     """The lowest prevalence at which a log supports an area or another metric of a whole curve."""
 
     #: Returns the lowest prevalence of each curve, NaN if there is none. The second argument is the effective
