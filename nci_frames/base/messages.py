@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _SHOWN = 5
 #: Maximum number of characters of a value to show.
@@ -86,8 +86,7 @@ _NO_VALUE = object()
 _ANY = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """An option in a message, alone or with an example value."""
 
     name: str
@@ -103,8 +102,7 @@ class Option:
         return _marked(self.name, *forms)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A remedy in a message: a call in Python, or a command."""
 
     call: str

@@ -5,9 +5,9 @@ between its values at the two ends. So the area lies between those of the two ex
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -29,8 +29,7 @@ _STEPS_AT_ONCE = 1 << 13
 Parts = tuple[Floats, Bound, Bound]
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
+class Steps(NamedTuple):
     """Steps of ROC curves: true and false positives as shares of all rows, at both ends.
 
     The shares have one row per prevalence.
@@ -61,7 +60,7 @@ def _lowest_of(steps: Steps) -> Floats:
         return _integral(steps, steps.false1, steps.false1)
     first = np.minimum(steps.row, steps.recall)
     true = steps.true0 + (steps.true1 - steps.true0) * (first / steps.recall)
-    others = replace(steps, recall=steps.recall - first, true0=true)
+    others = steps._replace(recall=steps.recall - first, true0=true)
     return first * (true / (true + steps.false1)) + _integral(others, steps.false1, steps.false1)
 
 

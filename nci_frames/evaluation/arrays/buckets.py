@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -19,8 +19,7 @@ from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram
 from nci_frames.schemas import COUNTS, WEIGHT, group_starts, has_strata, in_runs
 
 
-@dataclass(frozen=True, slots=True)
-class BucketCounts:
+class BucketCounts(NamedTuple):
     """The rows of one group, by class, bucket and bin, highest scores first."""
 
     #: All buckets together.
@@ -70,7 +69,7 @@ class BucketCounts:
             # Renumber the bins; ``sparse_rows`` adds rows of merged bins.
             cells, shape = of_class.tocoo(), (self.buckets, len(ends))
             moved.append(sparse_rows(cells.data, (cells.row, place[cells.col]), shape))
-        return replace(self, histogram=histogram, classes=(moved[0], moved[1]))
+        return self._replace(histogram=histogram, classes=(moved[0], moved[1]))
 
 
 def even_buckets(rows: Floats) -> Floats:
@@ -196,7 +195,7 @@ class StrataCounts:
     def histogram(self) -> Histogram:
         """Sums of weights."""
         positives, negatives = (np.asarray(of_class.T @ self.weights) for of_class in self.classes)
-        return replace(self.rows.histogram, positives=positives, negatives=negatives)
+        return self.rows.histogram._replace(positives=positives, negatives=negatives)
 
     @property
     def classes(self) -> tuple[Any, Any]:

@@ -1,7 +1,7 @@
 """Counts -> how many rows of each class lie between neighbouring thresholds, group by group."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -14,8 +14,7 @@ from nci_frames.counts.resolution import in_precision_of, runs_with_every_score
 from nci_frames.schemas import CELLS, COUNTS, RATES, collect, in_runs
 
 
-@dataclass(frozen=True, slots=True)
-class Histogram:
+class Histogram(NamedTuple):
     """The rows of one group, by class and by bin, highest scores first.
 
     The rows of bin i reach ``thresholds[i]`` and no higher one; rows of the last bin reach no threshold.

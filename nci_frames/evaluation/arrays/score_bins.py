@@ -4,7 +4,7 @@ All measures of the scores themselves, such as the Brier score, start from these
 """
 
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -19,8 +19,7 @@ _HINT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreBins:
+class ScoreBins(NamedTuple):
     """The steps of some curves as bins of scores in [0, 1]: groups end to end, each from its highest score.
 
     Scores are pairs (p, 1 - p), since p alone loses precision near 1.

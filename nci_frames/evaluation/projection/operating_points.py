@@ -1,7 +1,6 @@
 """Rates -> the operating points that meet a criterion."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import cast
 
 import polars as pl
@@ -149,7 +148,7 @@ def select_operating_points(
     if prevalence is not None:
         frame, _ = with_prevalence(frame, prevalence, keys)
     runs = Runs.of(frame, wish)
-    runs = replace(runs, frame=_with_sure_rates(runs.frame, wish))
+    runs = runs._replace(frame=_with_sure_rates(runs.frame, wish))
 
     own = isinstance(prevalence, str)
     # The prevalence of a group, even if none of its points is selected.

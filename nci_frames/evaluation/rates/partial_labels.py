@@ -131,7 +131,9 @@ def correct_partial_labels(
         hint = "count_scores(predictions, thresholds=...) counts all rows"
         raise ParameterError(msg, found=found, hint=hint)
     z = normal_quantile(level)
-    parts = []
+    names = ("tp", "fn", "tpr_lower", "tpr_upper", "fp", "tn", "fpr_lower", "fpr_upper")
+    none = dict.fromkeys(names, pl.lit(None, pl.Float64))
+    parts = [frame.clear().select(*group, "threshold", **none)]
     for labels, rows in zip(labelled, every, strict=True):
         if steps is None:
             weights = _seen(labels, rows)
@@ -139,7 +141,7 @@ def correct_partial_labels(
         else:
             weights, spread = _designed(labels.thresholds, *steps), [np.ones(1), np.ones(1)]
         parts.append(labels.histogram.labelled(_expected(labels, weights, spread, z)))
-    return RATES.joined([rates_of(pl.concat(parts))] if parts else [], frame.select(group))
+    return RATES.finish(rates_of(pl.concat(parts)))
 
 
 class _Bins(NamedTuple):

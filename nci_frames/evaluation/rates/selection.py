@@ -1,6 +1,6 @@
 """Select one operating point per group, in all groups at once."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -12,8 +12,7 @@ from nci_frames.evaluation.rates.hull import between_others
 from nci_frames.schemas import RATES, group_starts, is_sorted
 
 
-@dataclass(frozen=True, slots=True)
-class Runs:
+class Runs(NamedTuple):
     """Rates by model, keys and threshold: the rows of a group are consecutive."""
 
     frame: pl.DataFrame

@@ -1,7 +1,7 @@
 """Counts of many resampled logs -> metrics at fixed thresholds, or at the best threshold of each log."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -51,8 +51,7 @@ def with_unseen_rows(cells: Cells, above: Floats, below: Floats, rng: np.random.
     return tp + hits, fp + false, positives + hits + misses, negatives + false + right
 
 
-@dataclass(frozen=True, slots=True)
-class PointMetrics:
+class PointMetrics(NamedTuple):
     """The metrics of a group to compute for each resampled log."""
 
     thresholds: list[float]
@@ -200,8 +199,7 @@ def near_budget(histogram: Histogram, share: float, etas: list[float]) -> list[f
     return some[::-1]
 
 
-@dataclass(frozen=True, slots=True)
-class WithinBudget:
+class WithinBudget(NamedTuple):
     """A metric of a group, at the lowest threshold within a budget of positive decisions."""
 
     reached: Rows
@@ -231,7 +229,7 @@ class WithinBudget:
             [(None, called.label, None, eta, weight) for eta in etas], schema=CASES, orient="row"
         )
         made = cls(histogram.reached(thresholds), share, etas, beta, called, cases, np.zeros(len(etas)))
-        return replace(made, value=made.values(histogram.positives[None], histogram.negatives[None])[0])
+        return made._replace(value=made.values(histogram.positives[None], histogram.negatives[None])[0])
 
     def values(self, positives: RowSums, negatives: RowSums) -> Floats:
         """Return the values in each log, of shape (logs, cases); NaN if no threshold is within the budget."""

@@ -7,9 +7,8 @@ rows and for a billion. Rows are resampled within each class, or whole buckets o
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -37,8 +36,7 @@ from nci_frames.schemas import beside
 _UNSEEN = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Replicates:
+class Replicates(NamedTuple):
     """The metrics of one group: of the log itself, and of each resampled log."""
 
     histogram: Histogram
@@ -69,8 +67,7 @@ class Replicates:
         """Return the replicates of an area at some of its prevalences."""
         known = {eta: place for place, eta in enumerate(self.cases["prevalence"])}
         places = [known[eta] for eta in prevalence]
-        return replace(
-            self,
+        return self._replace(
             cases=self.cases[places],
             value=self.value[places],
             values=self.values[:, places],
@@ -80,7 +77,7 @@ class Replicates:
     def around(self, value: Floats) -> "Replicates":
         """Return the replicates shifted to *value*, which the merging of bins had changed."""
         moved = np.nan_to_num(value - self.value, nan=0.0, posinf=0.0, neginf=0.0)
-        return replace(self, value=value, values=self.values + moved)
+        return self._replace(value=value, values=self.values + moved)
 
 
 def resample(
@@ -158,7 +155,7 @@ def resample(
                 rng = stream(logs.seed, {"__unseen": True, **whole.histogram.group.row(0, named=True)})
                 unseen_rows = (*heaviest_rows(whole, points), rng)
                 own_eta = isinstance(asked.prevalence, str)
-                at_points = replace(at_points, unseen=unseen_rows, prevalence=None if own_eta else itself)
+                at_points = at_points._replace(unseen=unseen_rows, prevalence=None if own_eta else itself)
         found = _evaluated(areas, etas, at_points, counts, drawn)
         # On a grid no bins were merged.
         joined = of_scores and counts is not whole
@@ -222,7 +219,7 @@ def resample_models(
     def risk(one: Replicates) -> Floats:
         return _at_risk(one, area, *known()[one.histogram.group.row(0)])
 
-    return [[replace(one, risk=risk) for one in models] for models in groups]
+    return [[one._replace(risk=risk) for one in models] for models in groups]
 
 
 def _at_risk(one: Replicates, area: Area, lowest: float, worth: float | None = None) -> Floats:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import polars as pl
 
@@ -14,8 +14,7 @@ from nci_frames.evaluation.rates.strata import summed_counts
 from nci_frames.schemas import COUNTS, WEIGHT
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """What to compute for each log, from the options of public functions."""
 
     metric: Metrics

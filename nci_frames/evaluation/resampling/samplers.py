@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -151,8 +150,8 @@ def _of_repeats(frame: pl.DataFrame, units: str | None, over: str) -> Iterator[B
     last = [*(name for name in frame.columns if name not in (over, units)), over, units]
 
     for counts in bucket_counts(frame.select(last), units):
-        histogram = replace(counts.histogram, group=counts.histogram.group.drop(over))
-        yield replace(counts, histogram=histogram)
+        histogram = counts.histogram._replace(group=counts.histogram.group.drop(over))
+        yield counts._replace(histogram=histogram)
 
 
 #: Seven halvings make 128 parts, whose variance has 127 degrees of freedom.
@@ -205,8 +204,8 @@ def _parts(members: Sequence[StrataCounts], rng: np.random.Generator) -> list[Bu
             weighed, bins = member.weights[cells[number].row[at]] * drawn, cells[number].shape[1]
             sides.append(sparse_rows(weighed, (part, cells[number].col[at]), (1 << _HALVINGS, bins)))
         both, drawn = (sides[0], sides[1]), member.rows.histogram.sizes
-        weighted = replace(member.rows, histogram=member.histogram, classes=both, drawn=drawn)
-        found.append(replace(weighted, heaviest=member.heaviest, even=member.sizes))
+        weighted = member.rows._replace(histogram=member.histogram, classes=both, drawn=drawn)
+        found.append(weighted._replace(heaviest=member.heaviest, even=member.sizes))
     return found
 
 
