@@ -131,6 +131,5 @@ def counts_of(
     below = reached.with_columns(
         fn=pl.col("tp").first().over(keys) - pl.col("tp"), tn=pl.col("fp").first().over(keys) - pl.col("fp")
     )
-    return below.filter(pl.col("threshold").is_not_null()).with_columns(
-        resolution=pl.lit("exact" if thresholds is None else "grid")
-    )
+    resolution = "exact" if thresholds is None else "grid"
+    return below.drop_nulls("threshold").with_columns(resolution=pl.lit(resolution))

@@ -139,9 +139,8 @@ def _hint(value: str, kinds: tuple[Any, ...], items: tuple[Any, ...]) -> str | N
     if _NUMBERS.intersection(kinds):
         with contextlib.suppress(ValueError):
             return f"did you mean the number {float(value):g}?"
-    close = nearest_name(
-        value, [word for one in (*kinds, *items) if get_origin(one) is Literal for word in get_args(one)]
-    )
+    words = (get_args(one) for one in (*kinds, *items) if get_origin(one) is Literal)
+    close = nearest_name(value, itertools.chain.from_iterable(words))
     return f"did you mean {close!r}?" if close else None
 
 

@@ -151,10 +151,8 @@ class FrameSchema:
 
     def empty(self, keys: pl.DataFrame) -> pl.DataFrame:
         """Return an empty frame of this kind, with the model and key columns of *keys*."""
-        columns = (c for c in self.columns if c.name not in keys.columns)
-        return self.finish(
-            keys.clear().with_columns(pl.lit(None, c.dtypes[0]).alias(c.name) for c in columns)
-        )
+        none = {name: pl.lit(None, kind) for name, kind in self.dtypes().items() if name not in keys.columns}
+        return self.finish(keys.clear().with_columns(**none))
 
     def joined(self, tables: Iterable[pl.DataFrame], keys: pl.DataFrame) -> pl.DataFrame:
         """Concatenate tables, and drop columns outside this kind; without tables, return an empty frame."""

@@ -67,9 +67,7 @@ class Area(Metric):
     band_if_unsure: bool = False
     #: Takes value, standard deviation, effective positives and negatives, and the level; returns bounds to
     #: which percentiles are extended, and a mask of where.
-    score_bounds: Callable[[Floats, Floats, Floats, Floats, float], tuple[Floats, Floats, Flags]] | None = (
-        None
-    )
+    score_bounds: Callable[..., tuple[Floats, Floats, Flags]] | None = None
 
 
 def area_of(asked: str | pl.Expr, done: str) -> Area | None:

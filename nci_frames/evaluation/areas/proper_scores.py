@@ -96,10 +96,8 @@ def _replicated(logs: Logs, prevalence: Sequence[float], loss: Loss) -> Floats:
     positives, negatives, histogram = logs
     low, tied = np.append(histogram.thresholds, -np.inf), np.full(positives.shape[1], histogram.every_score)
     _, middle, _ = edges_of(low, np.append(np.inf, low[:-1]), tied)
-    of_positives, of_negatives = (
-        _means(rows, of_one(middle))
-        for rows, of_one in ((positives, loss.of_positive), (negatives, loss.of_negative))
-    )
+    of_positives = _means(positives, loss.of_positive(middle))
+    of_negatives = _means(negatives, loss.of_negative(middle))
     etas = np.asarray(prevalence, np.float64)
     return shares(etas, of_positives[:, np.newaxis]) + shares(1 - etas, of_negatives[:, np.newaxis])
 

@@ -16,7 +16,7 @@ from nci_frames.counts.exact_sums import rows_of_thresholds
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram
-from nci_frames.schemas import COUNTS, WEIGHT, group_starts, has_strata, in_runs
+from nci_frames.schemas import COUNTS, WEIGHT, beside, group_starts, has_strata, in_runs
 
 
 class BucketCounts(NamedTuple):
@@ -98,9 +98,8 @@ def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKET
     heads = counts[first].select(*group, *apart)
     weighing = heads[WEIGHT].to_numpy() if len(apart) > 1 else None
     size = np.diff(first, append=len(counts))
-    bucket = heads.join(
-        pl.DataFrame({units: buckets}).with_row_index("__place"), on=units, how="left", maintain_order="left"
-    )["__place"].to_numpy()
+    places = pl.DataFrame({units: buckets}).with_row_index("__place")
+    bucket = beside(heads, places, units)["__place"].to_numpy()
     every, groups = runs_with_every_score(counts, first), heads.select(group)
     found = []
     borders = group_starts(heads, group)

@@ -112,9 +112,8 @@ def winner_ranges(
         asked = Contest.of_each(points, metric, over, prevalence, beta)
         if len(asked) > 1:
             fixed = "prevalence" if over == "beta" else "beta"
-            raise ParameterError(
-                f"winner_ranges takes one {fixed}", found=f"{len(asked)} of them", hint="call it for each"
-            )
+            msg = f"winner_ranges takes one {fixed}"
+            raise ParameterError(msg, found=f"{len(asked)} of them", hint="call it for each")
         ends, rows = best_rows(asked[0], begin, stop)
         ranges = points.frame[rows].with_columns(
             metric=pl.lit(asked[0].metric.label),

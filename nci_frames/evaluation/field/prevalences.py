@@ -165,11 +165,9 @@ def _as_frame(prevalence: Field) -> pl.DataFrame:
     if isinstance(prevalence, pl.DataFrame):
         return prevalence
     if len(prevalence) != 1:
-        msg, hint = (
-            "a dict of prevalences has one key",
-            'for several keys pass a frame with their columns and "prevalence"',
-        )
-        raise ParameterError(msg, found=listed(map(repr, prevalence)), hint=hint)
+        msg, found = "a dict of prevalences has one key", listed(map(repr, prevalence))
+        hint = 'for several keys pass a frame with their columns and "prevalence"'
+        raise ParameterError(msg, found=found, hint=hint)
     ((key, etas),) = prevalence.items()
     check_allowed(key not in FIELD.fixed, "the key of the prevalences", key, "the name of a segment column")
     try:

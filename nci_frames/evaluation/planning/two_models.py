@@ -296,9 +296,8 @@ def samples_to_compare(
         elif tpr is fpr is correlation is None:
             positives, negatives = decisions_of_pairs(pairs)
         else:
-            raise ParameterError(
-                "the rates and their correlation are those of the joint counts", found="both"
-            )
+            msg = "the rates and their correlation are those of the joint counts"
+            raise ParameterError(msg, found="both")
         shared = positives.correlation
         contrast = contrast_of(metric, positives, negatives, prevalence, beta)
         discordant = positives.discordant, negatives.discordant

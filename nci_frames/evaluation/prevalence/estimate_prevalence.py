@@ -157,6 +157,5 @@ def _refused(table: pl.DataFrame, level: float) -> pl.DataFrame:
     alike = (pl.col("prevalence").is_null(), "the scores do not separate the classes of the reference")
     reason = pl.coalesce(first_reason((pl.lit(misfits), _MISFIT)), "reason", first_reason(alike))
     numbers = [pl.when(~misfits).then(name).alias(name) for name in ("prevalence", "lower", "upper")]
-    return table.with_columns(reason.alias("reason"), *numbers).with_columns(
-        supported=pl.col("prevalence").is_not_null()
-    )
+    told = table.with_columns(reason.alias("reason"), *numbers)
+    return told.with_columns(supported=pl.col("prevalence").is_not_null())

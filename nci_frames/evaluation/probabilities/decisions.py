@@ -83,9 +83,8 @@ def decision_curve(
         found = {"net_benefit": benefit, "treat_all": everyone, "interventions_avoided": avoided}
         return found | {"lower": lower, "upper": upper}
 
-    return DECISIONS.finish(
-        _at_places(counts, prevalence, logged_prevalence, "threshold_probability", places, columns)
-    )
+    name = "threshold_probability"
+    return DECISIONS.finish(_at_places(counts, prevalence, logged_prevalence, name, places, columns))
 
 
 @checked
@@ -160,9 +159,8 @@ def cost_curve(
             "achievable": np.minimum(np.column_stack(best), pc),
         }
 
-    return COST_CURVE.finish(
-        _at_places(counts, prevalence, logged_prevalence, "probability_cost", places, columns)
-    )
+    name = "probability_cost"
+    return COST_CURVE.finish(_at_places(counts, prevalence, logged_prevalence, name, places, columns))
 
 
 def _places(name: str, given: float | Sequence[float], end: float, allowed: str) -> list[float]:

@@ -1,13 +1,13 @@
 """Projection or areas -> ranking: the rank of each model, and its distance to the best."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.typing import Frame
-from nci_frames.evaluation.metrics import Direction, find_metric, rounding
+from nci_frames.evaluation.metrics import Direction, Metric, find_metric, rounding
 from nci_frames.evaluation.metrics.classes import class_metric
 from nci_frames.evaluation.metrics.metric import tie_leaders
 from nci_frames.schemas import (
@@ -111,10 +111,8 @@ def rank_models(table: Frame, /, *, by: Sequence[str] | None = None) -> pl.DataF
 
 def _ranked(frame: pl.DataFrame, comparison: list[str]) -> pl.DataFrame:
     """Add rank and gap."""
-    names = frame["metric"].unique()
-    known = {
-        label: find_metric(label) if "class" not in frame.columns else class_metric(label) for label in names
-    }
+    find: Callable[[str], Metric] = class_metric if "class" in frame.columns else find_metric
+    known = {label: find(label) for label in frame["metric"].unique()}
 
     def is_to(direction: Direction) -> pl.Expr:
         return pl.col("metric").is_in([name for name, told in known.items() if told.direction == direction])

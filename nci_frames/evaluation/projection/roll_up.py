@@ -1,7 +1,7 @@
 """Segments -> one value: macro, micro and weighted averages."""
 
 from collections.abc import Sequence
-from typing import Literal, cast
+from typing import Any
 
 import polars as pl
 import polars.selectors as cs
@@ -95,10 +95,7 @@ def roll_up(
     need_points_once(frame, keys)
     same = shared_threshold(frame, keys)
     _require_equal_thresholds(frame, groups, segments, same)
-
-    at: Prevalences | Literal["selected"] = (
-        "selected" if is_field(prevalence) else cast("Prevalences", prevalence)
-    )
+    at: Any = "selected" if is_field(prevalence) else prevalence
     positives = pl.col("positives").cast(pl.Float64)
     if is_field(prevalence):
         field = field_of(prevalence, frame, keys)

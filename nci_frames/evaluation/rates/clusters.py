@@ -207,9 +207,8 @@ def _unseen(rate: Floats, of_bucket: Any, level: float, least: float) -> Floats:
         most.append(of_bin)
     # Hits grow as the threshold falls, misses as it rises.
     hits, misses = np.maximum.accumulate(most[0])[:-1], np.maximum.accumulate(most[1][::-1])[::-1][1:]
-    return np.asarray(
-        _missed(of_bucket, level) * np.maximum(np.maximum(hits - rate, misses - (1 - rate)), 0.0)
-    )
+    farther = np.maximum(np.maximum(hits - rate, misses - (1 - rate)), 0.0)
+    return np.asarray(_missed(of_bucket, level) * farther)
 
 
 def _missed(of_bucket: Any, level: float) -> float:

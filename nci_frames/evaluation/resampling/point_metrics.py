@@ -132,11 +132,9 @@ def reaching(positives: RowSums, negatives: RowSums, reached: Rows) -> Cells:
 def _rates(thresholds: list[float], cells: Sequence[RowSums], prevalence: float | None) -> pl.DataFrame:
     """Return the rates of many logs at the same thresholds, one log after another."""
     tp, fp, positives, negatives = cells
-    columns = {"tp": tp, "fp": fp, "fn": positives - tp, "tn": negatives - fp}
-    frame = pl.DataFrame(
-        {"threshold": np.tile(thresholds, len(tp)), **{name: rows.ravel() for name, rows in columns.items()}}
-    )
-    rates = rates_of(frame)
+    counts = {"tp": tp, "fp": fp, "fn": positives - tp, "tn": negatives - fp}
+    columns = {name: rows.ravel() for name, rows in counts.items()}
+    rates = rates_of(pl.DataFrame({"threshold": np.tile(thresholds, len(tp)), **columns}))
     if prevalence is None:
         return rates
     return rates.with_columns(observed_prevalence=pl.lit(prevalence).fill_nan(None))
@@ -193,10 +191,9 @@ def near_budget(histogram: Histogram, share: float, etas: list[float]) -> list[f
     positives, negatives = (max(size, 1) for size in histogram.sizes)
     said = np.min([eta * tp / positives + (1 - eta) * fp / negatives for eta in etas], axis=0)
     far = said > _MULTIPLES * share + _ROWS / min(positives, negatives)
-    some: list[float] = histogram.thresholds[
-        : max(int(np.argmax(far)) if far.any() else len(far), 1)
-    ].tolist()
-    return some[::-1]
+    many = int(np.argmax(far)) if far.any() else len(far)
+    some: list[float] = histogram.thresholds[: max(many, 1)][::-1].tolist()
+    return some
 
 
 class WithinBudget(NamedTuple):

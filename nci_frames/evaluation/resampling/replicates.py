@@ -117,8 +117,6 @@ def resample(
     def replicated(given: Counted) -> Replicates:
         chosen = own or pos_fraction is not None
         whole, never = _few_steps(given) if chosen else (given, False)
-        # Within a budget, no positive decision says nothing of a model.
-        never = never and bool(own)
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
         observed = whole.histogram.observed_prevalence
         etas = np.ravel(etas_of(whole.histogram.group, np.array([observed]))).tolist()
@@ -133,24 +131,22 @@ def resample(
             counts = whole.coarser(few_rows.steps_of_positives(whole.histogram))
         elif of_scores and whole.histogram.every_score:
             counts = whole.coarser(few_rows.steps_of_score(whole.histogram), every_score=True)
-        mixed = isinstance(whole, StrataCounts) and not whole.same_within_classes
-        smooth = unseen and mixed and bool(metrics)
+        bins = counts.histogram
+        smooth = (
+            unseen and bool(metrics) and isinstance(whole, StrataCounts) and not whole.same_within_classes
+        )
         drawn = draws(counts, logs, smooth=smooth)
         if prior and not areas:
-            group = counts.histogram.group.row(0, named=True)
+            group = bins.group.row(0, named=True)
             # A separate stream, even if a key is called "prior": no key begins with two underscores.
             name = "__prior" if "prior" in group else "prior"
             drawn = few_rows.with_prior(drawn, stream(logs.seed, {name: True, **group}), counts.heaviest)
         at_points: PointMetrics | WithinBudget | None = None
         if metrics and pos_fraction is not None:
-            at_points = WithinBudget.of(
-                counts.histogram, points.tolist(), metrics[0], etas, betas[0], pos_fraction
-            )
+            at_points = WithinBudget.of(bins, points.tolist(), metrics[0], etas, betas[0], pos_fraction)
         elif metrics:
             itself = observed if grid is not None else etas[0]
-            at_points = PointMetrics.of(
-                counts.histogram, points, metrics, grid, itself, betas, own, never=never
-            )
+            at_points = PointMetrics.of(bins, points, metrics, grid, itself, betas, own, never=never)
             if smooth and isinstance(whole, StrataCounts):
                 rng = stream(logs.seed, {"__unseen": True, **whole.histogram.group.row(0, named=True)})
                 unseen_rows = (*heaviest_rows(whole, points), rng)
@@ -162,9 +158,8 @@ def resample(
         return found.around(_areas(areas, etas, whole.histogram)) if joined else found
 
     # Each group has a random stream of its own.
-    for _, same in itertools.groupby(
-        map_in_threads(replicated, counted_groups(frame, logs)), key=lambda one: one.histogram.group.row(0)
-    ):
+    every = map_in_threads(replicated, counted_groups(frame, logs))
+    for _, same in itertools.groupby(every, key=lambda one: one.histogram.group.row(0)):
         each = [*same]
         yield each[0] if logs.over is None else _mean(each, logs.over)
 
