@@ -14,6 +14,10 @@ Frame = pl.DataFrame | pl.LazyFrame
 #: P(y=1), one or several, or that of the log; and weights of recall against precision.
 Prevalences = float | Sequence[float] | Literal["observed"]
 Betas = float | Sequence[float]
+#: Also that for which each operating point was selected.
+PointPrevalences = Prevalences | Literal["selected"]
+#: One or several names, such as those of keys.
+Names = str | Sequence[str]
 #: Prevalence of each segment: ``{"country": {"at": 0.01, "de": 0.002}}``, or a frame.
 Field = Mapping[str, Mapping[Any, float]] | Frame
 #: Names or expressions of metrics.

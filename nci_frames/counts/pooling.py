@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
-from nci_frames.base.typing import Frame
+from nci_frames.base.typing import Frame, Names
 from nci_frames.counts.exact_sums import add_exact
 from nci_frames.counts.resolution import one_score, runs_with_every_score
 from nci_frames.counts.strata import weighted_sums
@@ -87,7 +87,7 @@ def _common_type(column: str, types: Sequence[pl.DataType], cells: Collection[st
 
 
 @checked
-def pool_counts(counts: Frame, /, *, over: str | Sequence[str]) -> pl.DataFrame:
+def pool_counts(counts: Frame, /, *, over: Names) -> pl.DataFrame:
     """Sum counts over a key, for example over the folds.
 
     Parameters
@@ -122,7 +122,7 @@ def pool_counts(counts: Frame, /, *, over: str | Sequence[str]) -> pl.DataFrame:
     return pooled_counts(collect(counts, COUNTS, strata=True), over=over)
 
 
-def pooled_counts(counts: pl.DataFrame, *, over: str | Sequence[str]) -> pl.DataFrame:
+def pooled_counts(counts: pl.DataFrame, *, over: Names) -> pl.DataFrame:
     """Sum checked counts over a key, as ``pool_counts`` does."""
     dropped = list(dict.fromkeys([over] if isinstance(over, str) else over))
     keys = COUNTS.need_keys(counts, dropped, "over")

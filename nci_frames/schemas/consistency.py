@@ -126,17 +126,13 @@ def _counted(frame: pl.DataFrame, name: str, keys: Sequence[str]) -> pl.DataFram
 
 
 def need_each_once(
-    frame: pl.DataFrame,
-    place: Sequence[str],
-    what: str,
-    hint: str,
-    error: type[NciFramesError] = ParameterError,
+    frame: pl.DataFrame, by: Sequence[str], what: str, hint: str, error: type[NciFramesError] = ParameterError
 ) -> None:
-    """Raise an error if two rows of a frame agree in the columns *place*."""
-    twice = frame.filter(frame.select(place).is_duplicated())
+    """Raise an error if two rows of a frame agree in the columns *by*."""
+    twice = frame.filter(frame.select(by).is_duplicated())
     if len(twice):
         row = twice.row(0, named=True)
-        known = {name: row[name] for name in place if row[name] is not None}
+        known = {name: row[name] for name in by if row[name] is not None}
         raise error(what, where=named_values(known), hint=hint)
 
 

@@ -1,12 +1,13 @@
 """Rules for keys: the name must be free in all tables, and the values distinguishable."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal, get_args
 
 import polars as pl
 
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.messages import a_frame
+from nci_frames.base.typing import Names
 
 #: The counts of decisions in every row of counts and rates.
 CELLS = ("tp", "fp", "fn", "tn")
@@ -128,8 +129,6 @@ def missing_name(values: pl.Series) -> str:
     return name
 
 
-def beside(
-    frame: pl.DataFrame, other: pl.DataFrame, on: str | Sequence[str], *, suffix: str = "_right"
-) -> pl.DataFrame:
+def beside(frame: pl.DataFrame, other: pl.DataFrame, on: Names, *, suffix: str = "_right") -> pl.DataFrame:
     """Left-join *other* to a frame, in the order of the frame; null keys match null keys."""
     return frame.join(other, on=on, how="left", nulls_equal=True, maintain_order="left", suffix=suffix)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Field, Floats, Frame, Prevalences
+from nci_frames.base.typing import Field, Floats, Frame, Names, Prevalences
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.areas.area import Area, Etas, area_of
 from nci_frames.evaluation.areas.pr import PR_AUC, Method, pr_area
@@ -35,7 +35,7 @@ def compute_areas(
     /,
     *,
     prevalence: Prevalences | Field,
-    metrics: str | Sequence[str] = ("pr_auc", "roc_auc"),
+    metrics: Names = ("pr_auc", "roc_auc"),
     method: Method = "average_precision",
     fpr_range: tuple[float, float] | None = None,
     interval: Literal["simultaneous"] | None = None,
@@ -137,7 +137,7 @@ def compute_areas(
     return areas_of(frame, prevalence, areas, worth=worth)
 
 
-def asked_areas(metrics: str | Sequence[str], method: Method = "average_precision") -> list[Area]:
+def asked_areas(metrics: Names, method: Method = "average_precision") -> list[Area]:
     """Return the areas by name, with PR-AUC by *method*; raise as ``compute_areas`` does."""
 
     def found(name: str) -> Area:

@@ -102,11 +102,7 @@ def lowest_supported_prevalence(
 
 
 def supported_from(
-    frame: pl.DataFrame,
-    metric: str | pl.Expr,
-    *,
-    threshold: float | None = None,
-    worth: pl.DataFrame | None = None,
+    frame: pl.DataFrame, metric: str | pl.Expr, *, threshold: float | None = None, worth: pl.DataFrame | None
 ) -> pl.DataFrame:
     """Return the table of ``lowest_supported_prevalence`` from checked counts or rates.
 

@@ -56,11 +56,11 @@ class ScoreBins(NamedTuple):
         return cls(positives, negatives, *edges_of(low, high, curves.tied))
 
     @property
-    def edges(self) -> tuple["Scores", "Scores", "Scores"]:
+    def edges(self) -> "Edges":
         """The representative, the least and the greatest score of each bin."""
         return self.middle, self.low, self.high
 
-    def moved(self, eta: float | Floats, logged: float | Floats) -> tuple["Scores", "Scores", "Scores"]:
+    def moved(self, eta: float | Floats, logged: float | Floats) -> "Edges":
         """Return the edges moved from the prevalence *logged* of each step to *eta*."""
         if self.exact:
             return (self.middle.moved(eta, logged),) * 3
@@ -104,6 +104,10 @@ class Scores:
         )
 
 
+#: Three scores of each of some bins.
+Edges = tuple[Scores, Scores, Scores]
+
+
 def thresholds_of(curves: Curves) -> tuple[Floats, Floats]:
     """Return the threshold of each step and the next higher one; infinite where there is none."""
     high = np.full_like(curves.score, np.inf)
@@ -112,7 +116,7 @@ def thresholds_of(curves: Curves) -> tuple[Floats, Floats]:
     return curves.score, high
 
 
-def edges_of(low: Floats, high: Floats, tied: Flags) -> tuple[Scores, Scores, Scores]:
+def edges_of(low: Floats, high: Floats, tied: Flags) -> Edges:
     """Return the least, the middle and the greatest score of bins in [0, 1].
 
     Parameters

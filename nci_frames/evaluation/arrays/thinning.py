@@ -1,12 +1,10 @@
 """Curves of many points -> fewer points that look the same, to half a pixel."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.typing import Flags, Floats, Rows
+from nci_frames.base.typing import Flags, Floats, Names, Rows
 
 #: Largest distance of a removed point from the drawn line, in pixels.
 TOLERANCE = 0.5
@@ -18,7 +16,7 @@ _PATIENCE = 40
 def thin_curves(
     rows: pl.DataFrame,
     x: str,
-    y: str | Sequence[str],
+    y: Names,
     *,
     by: str | list[str],
     width: int,

@@ -1,12 +1,12 @@
 """Class counts -> metrics and confusion matrix at any mix of the classes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Floats, Frame
+from nci_frames.base.typing import Floats, Frame, Names
 from nci_frames.counts.class_counts import Priors, one_mix
 from nci_frames.evaluation.classes.class_log import ClassLog, some_of, why_not
 from nci_frames.evaluation.classes.intervals import bounds_at, resampled
@@ -23,7 +23,7 @@ def project_classes(
     /,
     *,
     priors: Priors,
-    metrics: str | Sequence[str],
+    metrics: Names,
     beta: float = 1.0,
     cost: Mapping[Any, float] | None = None,
     interval: Literal["bootstrap", "delta"] | None = None,

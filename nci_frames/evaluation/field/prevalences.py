@@ -1,7 +1,7 @@
 """The prevalence argument: numbers for all groups, each group's own, or the field, segment by segment."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, TypeGuard
+from typing import TypeGuard
 
 import polars as pl
 import polars.selectors as cs
@@ -9,7 +9,7 @@ import polars.selectors as cs
 from nci_frames.base.arguments import check_allowed, prevalence_values
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
-from nci_frames.base.typing import Field, Floats, Frame, Prevalences
+from nci_frames.base.typing import Field, Floats, Frame, PointPrevalences, Prevalences
 from nci_frames.schemas import FIELD, beside, key_text, need_each_once
 
 _MAKER = 'a field frame has the columns of the segments and "prevalence", e.g. country, prevalence'
@@ -20,7 +20,7 @@ def is_field(prevalence: object) -> TypeGuard[Field]:
     return isinstance(prevalence, Mapping | Frame)
 
 
-def numbers_of(prevalence: Prevalences | Literal["selected"] | Field) -> list[float] | None:
+def numbers_of(prevalence: PointPrevalences | Field) -> list[float] | None:
     """Return the prevalences that all groups share, ascending; None if each group has its own.
 
     Raises
@@ -32,8 +32,8 @@ def numbers_of(prevalence: Prevalences | Literal["selected"] | Field) -> list[fl
 
 
 def with_prevalence(
-    frame: pl.DataFrame, prevalence: Prevalences | Literal["selected"] | Field, keys: Sequence[str]
-) -> tuple[pl.DataFrame, Prevalences | Literal["selected"]]:
+    frame: pl.DataFrame, prevalence: PointPrevalences | Field, keys: Sequence[str]
+) -> tuple[pl.DataFrame, PointPrevalences]:
     """Return the frame, with a column ``prevalence`` for a field, and the prevalence argument for it.
 
     Parameters

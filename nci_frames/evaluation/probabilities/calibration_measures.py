@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.typing import Field, Flags, Floats, Frame, Prevalences
-from nci_frames.evaluation.arrays.score_bins import Scores
+from nci_frames.evaluation.arrays.score_bins import Edges, Scores
 from nci_frames.evaluation.probabilities.adjust import Logged
 from nci_frames.evaluation.probabilities.blocks import Bins, Blocks, bins_of, check_bins
 from nci_frames.evaluation.probabilities.parts import Part, of_parts
@@ -149,7 +149,7 @@ def _table(part: Part, eta: Floats, few: Flags, measure: str, measured: Measured
 
 
 def calibration_errors(
-    part: Part, eta: Floats, blocks: Blocks, edges: tuple[Scores, Scores, Scores], z: Floats, *, own: bool
+    part: Part, eta: Floats, blocks: Blocks, edges: Edges, z: Floats, *, own: bool
 ) -> dict[str, Measured]:
     """Return the plain and the corrected error of each group, each with its bounds.
 

@@ -9,7 +9,7 @@ import polars as pl
 from nci_frames.base.typing import Field, Floats, Frame, Prevalences, Rows
 from nci_frames.counts.strata import weighted_sums
 from nci_frames.evaluation.arrays.roc_steps import Curves, of_all_parts
-from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
+from nci_frames.evaluation.arrays.score_bins import Edges, ScoreBins
 from nci_frames.evaluation.field.prevalences import group_prevalences
 from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
 from nci_frames.schemas import COUNTS, WEIGHT, beside, collect, has_strata
@@ -92,7 +92,7 @@ class Part(NamedTuple):
         """Return the value of each step's group."""
         return self.curves.each_step(of_groups)
 
-    def edges(self, eta: Floats, *, adjusted: bool) -> tuple[Scores, Scores, Scores]:
+    def edges(self, eta: Floats, *, adjusted: bool) -> Edges:
         """Return the representative, least and greatest score of each step; moved to *eta* if *adjusted*."""
         if not adjusted:
             return self.bins.edges

@@ -1,6 +1,5 @@
 """Counts -> Brier score and log loss at any prevalence."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -8,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Field, Frame, Prevalences
+from nci_frames.base.typing import Field, Frame, Names, Prevalences
 from nci_frames.evaluation.areas.area import Area, Areas, Etas
 from nci_frames.evaluation.areas.areas import areas_of, asked_areas
 from nci_frames.evaluation.areas.proper_scores import LOG_LOSS, LOSSES, Loss, class_losses, mixed
@@ -26,7 +25,7 @@ def proper_scores(
     /,
     *,
     prevalence: Prevalences | Field,
-    metrics: str | Sequence[str] = ("brier", "log_loss"),
+    metrics: Names = ("brier", "log_loss"),
     adjusted: bool = False,
     logged_prevalence: Logged = "observed",
 ) -> pl.DataFrame:

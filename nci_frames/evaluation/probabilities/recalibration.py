@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.typing import Flags, Floats
 from nci_frames.evaluation.arrays.roc_steps import Curves
-from nci_frames.evaluation.arrays.score_bins import Scores
+from nci_frames.evaluation.arrays.score_bins import Edges
 from nci_frames.evaluation.probabilities.parts import Part
 
 #: Value, lower and upper bound of each group, and the reason why it is undefined.
@@ -20,12 +20,7 @@ _APART = "the scores separate the classes, or are all equal"
 
 
 def recalibrations(
-    part: Part,
-    eta: Floats,
-    edges: tuple[Scores, Scores, Scores],
-    quantile: Callable[[Floats], Floats],
-    *,
-    own: bool,
+    part: Part, eta: Floats, edges: Edges, quantile: Callable[[Floats], Floats], *, own: bool
 ) -> dict[str, Measured]:
     """Return slope, intercept and calibration in the large of each group, with bounds.
 

@@ -1,18 +1,16 @@
 """Projections or areas of repeats or folds -> means and standard deviations."""
 
-from collections.abc import Sequence
-
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Frame
+from nci_frames.base.typing import Frame, Names
 from nci_frames.schemas import AREAS, PROJECTION, FrameSchema, checked, collect, need_each_once
 
 _CASE = ("metric", "method", "prevalence", "beta")
 
 
 @checked
-def average_over(table: Frame, /, *, over: str | Sequence[str]) -> pl.DataFrame:
+def average_over(table: Frame, /, *, over: Names) -> pl.DataFrame:
     """Average metrics over the values of a key, such as the repeats of a cross-validation.
 
     A repeated cross-validation scores every row once per repeat, by different models, so the rows of all

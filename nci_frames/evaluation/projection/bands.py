@@ -1,10 +1,8 @@
 """Rates with bounds -> the band of precision, and its width."""
 
-from typing import Literal
-
 import polars as pl
 
-from nci_frames.base.typing import Field, Frame, Prevalences
+from nci_frames.base.typing import Field, Frame, PointPrevalences
 from nci_frames.evaluation.projection.grids import require_bounds
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.support.reasons import first_reason
@@ -14,7 +12,7 @@ _WIDE = "the half-width of {} is not below {}: delta tends to 1 as prevalence te
 
 
 @checked
-def precision_band(rates: Frame, /, *, prevalence: Prevalences | Literal["selected"] | Field) -> pl.DataFrame:
+def precision_band(rates: Frame, /, *, prevalence: PointPrevalences | Field) -> pl.DataFrame:
     """Return precision at each prevalence, with bounds that hold if TPR and FPR are within theirs.
 
     Parameters

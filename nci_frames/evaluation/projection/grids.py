@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection
 from itertools import product
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -11,7 +11,7 @@ import polars as pl
 from nci_frames.base.arguments import beta_values, prevalence_values
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import first_line, listed
-from nci_frames.base.typing import Betas, Metrics, Prevalences
+from nci_frames.base.typing import Betas, Metrics, PointPrevalences
 from nci_frames.evaluation.metrics import CalledMetric, by_label, value_expression
 from nci_frames.evaluation.support.rule import defined_flags, flags, hidden_flags, log_rarity, where_defined
 from nci_frames.schemas import lacking
@@ -83,12 +83,7 @@ class MetricGrid(NamedTuple):
 
 
 def metric_grids(
-    frame: pl.DataFrame,
-    metrics: Metrics,
-    prevalence: Prevalences | Literal["selected"],
-    beta: Betas,
-    *,
-    band: bool,
+    frame: pl.DataFrame, metrics: Metrics, prevalence: PointPrevalences, beta: Betas, *, band: bool
 ) -> list[MetricGrid]:
     """Check the arguments, and return the grid of each metric, sorted by label."""
     if band:

@@ -1,13 +1,11 @@
 """Rates -> metrics at any prevalence and beta."""
 
-from typing import Literal
-
 import numpy as np
 import polars as pl
 
 from nci_frames.base.memory import check_table
 from nci_frames.base.messages import quantity
-from nci_frames.base.typing import Betas, Field, Frame, Metrics, Prevalences
+from nci_frames.base.typing import Betas, Field, Frame, Metrics, PointPrevalences
 from nci_frames.evaluation.field.prevalences import with_prevalence
 from nci_frames.evaluation.projection.grids import SUPPORT, MetricGrid, metric_grids
 from nci_frames.evaluation.support.rule import independent_negatives, log_cost, point_reason, point_support
@@ -23,7 +21,7 @@ def project_rates(
     /,
     *,
     metrics: Metrics,
-    prevalence: Prevalences | Literal["selected"] | Field,
+    prevalence: PointPrevalences | Field,
     beta: Betas = (1.0,),
     band: bool = False,
 ) -> pl.DataFrame:
@@ -109,7 +107,7 @@ def project_checked(
     rates: pl.DataFrame,
     *,
     metrics: Metrics,
-    prevalence: Prevalences | Literal["selected"] | Field,
+    prevalence: PointPrevalences | Field,
     beta: Betas = (1.0,),
     band: bool = False,
     flagged: bool = True,

@@ -8,7 +8,7 @@ import polars.selectors as cs
 
 from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Betas, Field, Frame, Metrics, Prevalences
+from nci_frames.base.typing import Betas, Field, Frame, Metrics, Names, Prevalences
 from nci_frames.counts.pooling import add_cells
 from nci_frames.evaluation.field.prevalences import field_of, is_field, numbers_of
 from nci_frames.evaluation.projection.projection import project_checked
@@ -21,7 +21,7 @@ def roll_up(
     rates: Frame,
     /,
     *,
-    over: str | Sequence[str],
+    over: Names,
     metrics: Metrics,
     prevalence: Prevalences | Field = "observed",
     beta: Betas = (1.0,),

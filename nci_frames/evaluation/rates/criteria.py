@@ -71,12 +71,7 @@ class Wish:
 
 
 def wish_for(
-    criteria: Mapping[str, Any],
-    *,
-    volume: float | None,
-    beta: float,
-    interpolate: bool,
-    confidence: float | None,
+    given: Mapping[str, Any], volume: float | None, beta: float, interpolate: bool, confidence: float | None
 ) -> Wish:
     """Return the criterion of ``select_operating_points`` that is not None.
 
@@ -87,12 +82,12 @@ def wish_for(
     UnknownMetricError
         If the metric is unknown.
     """
-    asked = [name for name, value in criteria.items() if value is not None]
+    asked = [name for name, value in given.items() if value is not None]
     if len(asked) != 1:
         msg = "operating points are selected by exactly one criterion"
-        hint = f"one of {', '.join(criteria)}"
+        hint = f"one of {', '.join(given)}"
         raise ParameterError(msg, found=" and ".join(asked) if asked else "none", hint=hint)
-    (name,), target = asked, criteria[asked[0]]
+    (name,), target = asked, given[asked[0]]
     if (name != "alerts") != (volume is None):
         msg = "an alert budget needs both the alerts and the volume"
         raise ParameterError(msg, hint="e.g. alerts=50, volume=1_000_000")

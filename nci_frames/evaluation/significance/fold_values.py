@@ -1,13 +1,12 @@
 """Rates of folds -> the values of metrics as an array (cases, models, folds), and tests of them."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import check_allowed, prevalence_values
-from nci_frames.base.typing import Betas, Flags, Floats, Frame, Prevalences, Rows
+from nci_frames.base.typing import Betas, Flags, Floats, Frame, Names, Prevalences, Rows
 from nci_frames.evaluation.metrics import CalledMetric
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.resampling.draws import times_drawn
@@ -32,12 +31,7 @@ class FoldValues(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        rates: Frame,
-        metric: CalledMetric,
-        prevalence: Prevalences,
-        beta: Betas,
-        over: str | Sequence[str],
+        cls, rates: Frame, metric: CalledMetric, prevalence: Prevalences, beta: Betas, over: Names
     ) -> "FoldValues":
         """Project the rates, and arrange the values in an array.
 

@@ -1,6 +1,5 @@
 """Rates of folds -> mean metrics, and tests of which models are significantly worse than the best."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -9,7 +8,7 @@ import polars as pl
 from nci_frames.base.arguments import check_whole
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
-from nci_frames.base.typing import Betas, Flags, Frame, Prevalences
+from nci_frames.base.typing import Betas, Flags, Frame, Names, Prevalences
 from nci_frames.evaluation.metrics import better_sign, called_metric
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.corrections import holm
@@ -33,7 +32,7 @@ def compare_folds(
     metric: str | pl.Expr = "f_beta",
     beta: Betas = (1.0,),
     prevalence: Prevalences = "observed",
-    over: str | Sequence[str] = "fold",
+    over: Names = "fold",
     ddof: int = 1,
     test: Test = "corrected_t",
     test_train_ratio: float | None = None,

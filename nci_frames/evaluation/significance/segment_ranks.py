@@ -9,7 +9,7 @@ import polars as pl
 from nci_frames.base.arguments import check_allowed, check_whole, prevalence_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import named_values, quantity
-from nci_frames.base.typing import Frame
+from nci_frames.base.typing import Frame, Names
 from nci_frames.counts.pooling import add_cells, alike_counts, pooled_counts, pooled_to
 from nci_frames.evaluation.arrays.buckets import bucket_counts, sums_of_weights
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
@@ -38,7 +38,7 @@ def rank_segments(
     counts: Frame,
     /,
     *,
-    segments: str | Sequence[str],
+    segments: Names,
     threshold: float | Mapping[str, float],
     metric: str | pl.Expr = "f_beta",
     prevalence: float | Literal["observed"] = "observed",
@@ -205,9 +205,7 @@ def rank_segments(
     return SEGMENT_RANKS.finish(_ordered(_withheld(table, few, level), sign, keys))
 
 
-def _of_segments(
-    counts: pl.DataFrame, segments: str | Sequence[str], units: str | None
-) -> tuple[pl.DataFrame, list[str]]:
+def _of_segments(counts: pl.DataFrame, segments: Names, units: str | None) -> tuple[pl.DataFrame, list[str]]:
     """Return counts with only the keys of segments and units; there must be at least two segments."""
     keys = [segments] if isinstance(segments, str) else list(dict.fromkeys(segments))
     check_allowed(keys, "segments", segments, "at least one key")

@@ -1,7 +1,5 @@
 """How rows move a metric, against formulas and against simulated samples; the shares of a pilot."""
 
-from dataclasses import replace
-
 import hypothesis.strategies as st
 import numpy as np
 import pytest
@@ -96,10 +94,10 @@ def test_the_error_of_few_positives_is_that_of_all_outcomes():
 def test_a_doubtful_number_of_positives_may_be_an_eighth():
     labels = np.array([30, 30, 30, 30])
     expected = CELLS.rows @ CELLS.positive
-    few = replace(CELLS, positive=CELLS.positive * 12 / expected)
+    few = CELLS._replace(positive=CELLS.positive * 12 / expected)
 
     def error(positives):
-        cells = replace(CELLS, positive=CELLS.positive * positives / expected)
+        cells = CELLS._replace(positive=CELLS.positive * positives / expected)
         return simulated_errors([(cells, labels)], "recall", 1.0)[0]
 
     # At least a positive for twenty labels.
