@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import FloatPair, Floats
 
 
 def normal_quantile(level: float) -> float:
@@ -27,7 +27,7 @@ def two_sided_p_values(z: Floats) -> Floats:
     return np.asarray(2 * ndtr(-np.abs(z)), np.float64)
 
 
-def on_logit(value: Floats, half: Floats) -> tuple[Floats, Floats]:
+def on_logit(value: Floats, half: Floats) -> FloatPair:
     """Return the ends of value ± half on the logit scale, for values inside (0, 1).
 
     At 0 and 1, where the logit is infinite, an end is NaN.

@@ -28,6 +28,8 @@ Over = Literal["prevalence", "beta"]
 PathLike = str | os.PathLike[str]
 
 Floats = NDArray[np.float64]
+#: Such as lower and upper bounds.
+FloatPair = tuple[Floats, Floats]
 #: Truth values, one per element.
 Flags = NDArray[np.bool_]
 #: Numbers of rows, or row numbers.

@@ -21,7 +21,7 @@ from nci_frames.evaluation.metrics import by_label
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.rates.strata import summed_counts
-from nci_frames.evaluation.support.rule import curve_support, with_curve_flags, with_curve_support
+from nci_frames.evaluation.support.rule import curve_support, with_curve_flags, with_support_of
 from nci_frames.schemas import AREAS, COUNTS, RATES, checked, collect
 
 #: The groups of some curves; prevalence, value, lower and upper bound of each group, for each prevalence; and
@@ -220,7 +220,7 @@ def _found(area: Area, etas: Etas, worth: pl.DataFrame | None, curves: Curves, *
 def _table(area: Area, parts: Sequence[_Part]) -> pl.DataFrame:
     """Return an area of all groups, with the columns for its flags."""
     heads, found, support = zip(*parts, strict=True)
-    groups = with_curve_support(pl.concat(heads), area.support, support)
+    groups = with_support_of(pl.concat(heads), area.support, support)
     values = np.concatenate(found, axis=-1)
     columns = zip(("prevalence", "value", "lower", "upper"), values, strict=True)
     return groups[np.tile(np.arange(len(groups)), values.shape[1])].with_columns(

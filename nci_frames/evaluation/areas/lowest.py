@@ -15,7 +15,7 @@ from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.rates.rates import with_worth
 from nci_frames.evaluation.rates.strata import collect_counts, summed_counts
 from nci_frames.evaluation.support.reasons import reason_text
-from nci_frames.evaluation.support.rule import PR_SUPPORT, curve_support, lowest_supported, with_curve_support
+from nci_frames.evaluation.support.rule import PR_SUPPORT, curve_support, lowest_supported, with_support_of
 from nci_frames.schemas import RATES, SUPPORT, checked, collect
 
 
@@ -126,7 +126,7 @@ def supported_from(
             return curves.groups, curve_support(curves, rule, worth)
 
         groups, parts = zip(*of_all_parts(supported, [counted], keys, of_scores=False), strict=True)
-        found = with_curve_support(pl.concat(groups), rule, parts)
+        found = with_support_of(pl.concat(groups), rule, parts)
         found = found.select(*keys, prevalence="__lowest", reason=reason_text(pl.col("__why")))
     else:
         rates = frame if "tpr" in frame.columns else rates_of(frame)

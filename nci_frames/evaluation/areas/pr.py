@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from nci_frames.base.typing import Floats, Rows
+from nci_frames.base.typing import FloatPair, Floats, Rows
 from nci_frames.evaluation.areas.area import CELLS_IN_CACHE, LACKS, Area, Areas, Bound, Etas, Logs, enclosed
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.support.rule import PR_SUPPORT
@@ -120,7 +120,7 @@ def _integral(steps: Steps, false0: Floats, false1: Floats) -> Floats:
     return area
 
 
-def _missing_of_log(y: Floats) -> tuple[Floats, Floats]:
+def _missing_of_log(y: Floats) -> FloatPair:
     """Return g = 1 - log1p(y)/y and g/y, for y >= 0, to full precision even for small y."""
     # With z = y/(2+y): log1p(y) = 2·(z + z³/3 + z⁵/5 + ...), and so
     # 1 - log1p(y)/y = z·(1 - (1-z)·z·(1/3 + z²/5 + ...)).

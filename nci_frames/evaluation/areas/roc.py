@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from nci_frames.base.normal import normal_quantile
-from nci_frames.base.typing import Flags, Floats
+from nci_frames.base.typing import Flags, FloatPair, Floats
 from nci_frames.evaluation.areas.area import LACKS, Area, Areas, Logs, enclosed
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.metrics import Metric
@@ -42,9 +42,7 @@ def _newcombe(value: Floats, std: Floats, m: Floats, n: Floats, level: float) ->
     return *with_unseen(value, *bounds, m, n, level), ~np.isnan(value)
 
 
-def with_unseen(
-    value: Floats, lower: Floats, upper: Floats, m: Floats, n: Floats, level: float
-) -> tuple[Floats, Floats]:
+def with_unseen(value: Floats, lower: Floats, upper: Floats, m: Floats, n: Floats, level: float) -> FloatPair:
     """Widen an interval for kinds of rows that the log may lack.
 
     Such rows may be ranked anywhere, so they may move the value towards 0 or 1. This distance and that of the
@@ -70,7 +68,7 @@ def newcombe_variance(area: Floats, m: Floats, n: Floats) -> Floats:
     return np.asarray(area * (1 - area) / (m * n) * terms)
 
 
-def score_bounds(value: Floats, m: Floats, n: Floats, factor: Floats | float) -> tuple[Floats, Floats]:
+def score_bounds(value: Floats, m: Floats, n: Floats, factor: Floats | float) -> FloatPair:
     """Return the least and the greatest area t with (t - value)² <= factor·V(t); NaN stays NaN.
 
     Parameters

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats, Rows
+from nci_frames.base.typing import FloatPair, Floats, Rows
 from nci_frames.counts.exact_sums import rows_of_thresholds
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.counts.resolution import runs_with_every_score
@@ -40,7 +40,7 @@ class BucketCounts(NamedTuple):
         return int(self.classes[0].shape[0])
 
     @property
-    def rows(self) -> tuple[Floats, Floats]:
+    def rows(self) -> FloatPair:
         """The positives and the negatives of each bucket."""
         each = np.ones(self.classes[0].shape[1])
         return self.classes[0] @ each, self.classes[1] @ each

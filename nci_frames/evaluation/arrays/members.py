@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.typing import Flags, Floats, Rows
+from nci_frames.base.typing import Flags, FloatPair, Floats, Rows
 from nci_frames.counts.exact_sums import rows_of_thresholds
 from nci_frames.evaluation.arrays.buckets import BucketCounts
 from nci_frames.evaluation.arrays.histograms import Histogram
@@ -85,7 +85,7 @@ class Members(NamedTuple):
             both.append(MemberRows(len(counted), member[some], every[some], rows[some]))
         return cls((both[0], both[1]), counted, bins)
 
-    def sizes(self, of_class: int) -> tuple[Floats, Floats]:
+    def sizes(self, of_class: int) -> FloatPair:
         """Return each member's number of rows of a class, and the equivalent number of equal weight."""
         if not self.buckets:
             sizes = self.classes[of_class].sizes

@@ -11,7 +11,7 @@ import polars.selectors as cs
 from numpy.typing import NDArray
 
 from nci_frames.base.threads import map_in_threads
-from nci_frames.base.typing import Flags, Floats, Rows
+from nci_frames.base.typing import Flags, FloatPair, Floats, Rows
 from nci_frames.counts.resolution import no_score_below, one_score
 from nci_frames.schemas import CELLS, LIGHTEST, NEGATIVES, POSITIVES, group_starts, is_sorted, runs_together
 
@@ -48,7 +48,7 @@ class Curves:
     #: Least recall of a positive of each group; 0 if it is unknown.
     row: Floats
     #: Effective numbers of positives and negatives at the end of each step, if the counts have them.
-    worth: tuple[Floats, Floats] | None = None
+    worth: FloatPair | None = None
     #: Lowest score of each step, -inf for the last one; empty if steps were merged.
     score: Floats = field(default_factory=lambda: np.empty(0))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import named_values
-from nci_frames.base.typing import Flags, Floats
+from nci_frames.base.typing import Flags, FloatPair, Floats
 from nci_frames.evaluation.arrays.roc_steps import Curves
 
 _HINT = (
@@ -108,7 +108,7 @@ class Scores:
 Edges = tuple[Scores, Scores, Scores]
 
 
-def thresholds_of(curves: Curves) -> tuple[Floats, Floats]:
+def thresholds_of(curves: Curves) -> FloatPair:
     """Return the threshold of each step and the next higher one; infinite where there is none."""
     high = np.full_like(curves.score, np.inf)
     high[1:] = curves.score[:-1]

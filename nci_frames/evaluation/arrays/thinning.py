@@ -14,15 +14,7 @@ _PATIENCE = 40
 
 
 def thin_curves(
-    rows: pl.DataFrame,
-    x: str,
-    y: Names,
-    *,
-    by: str | list[str],
-    width: int,
-    height: int,
-    log_x: bool = False,
-    tolerance: float = TOLERANCE,
+    rows: pl.DataFrame, x: str, y: Names, *, by: Names, width: int, height: int, log_x: bool, tolerance: float
 ) -> pl.DataFrame:
     """Remove rows whose points are within *tolerance* pixels of the straight lines between the others.
 

@@ -10,7 +10,7 @@ import polars as pl
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.normal import normal_quantile
-from nci_frames.base.typing import Floats, Frame
+from nci_frames.base.typing import FloatPair, Floats, Frame
 from nci_frames.counts.class_counts import collect_class_counts
 from nci_frames.evaluation.classes.class_log import LEAST_ROWS, ClassLog, class_logs, collected, rates_of
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, ESTIMATED_PRIORS, checked
@@ -117,7 +117,7 @@ def estimate_class_priors(reference: Frame, traffic: Frame, /, *, level: float =
     return decided.table(ESTIMATED_PRIORS, rows, "class")
 
 
-def _estimate(both: list[tuple[Floats, Floats]], level: float) -> dict[str, Any]:
+def _estimate(both: list[FloatPair], level: float) -> dict[str, Any]:
     """Return the estimate from the rows of the reference and of the traffic, of each model."""
     if not both or not len(both[0][0]):
         return {"reason": "the reference has no counts for this group"}
@@ -141,7 +141,7 @@ def _estimate(both: list[tuple[Floats, Floats]], level: float) -> dict[str, Any]
     return {"prior": mix, "lower": lower, "upper": upper, "fit_p_value": p_value}
 
 
-def _likeliest(rows: Floats, traffic: Floats) -> tuple[Floats, Floats]:
+def _likeliest(rows: Floats, traffic: Floats) -> FloatPair:
     """Return the maximum likelihood mix, and distributions of decisions, of both logs together.
 
     Each EM step assigns every decision of the traffic to the classes in proportion to their probabilities.
@@ -179,7 +179,7 @@ def _fit(rows: Floats, traffic: Floats, mix: Floats, laws: Floats) -> float:
     return float(min(1.0, len(rows) * p_values.min()))
 
 
-def _free(rows: Floats, traffic: Floats, laws: Floats, mix: Floats, z: float) -> tuple[Floats, Floats]:
+def _free(rows: Floats, traffic: Floats, laws: Floats, mix: Floats, z: float) -> FloatPair:
     """Return the mix that solves the equations of all decisions, and its standard errors.
 
     *z* is the number of standard errors to the bounds.

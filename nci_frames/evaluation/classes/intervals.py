@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nci_frames.base.normal import normal_quantile, on_logit
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import FloatPair, Floats
 from nci_frames.evaluation.classes.class_log import ClassLog, rates_of
 from nci_frames.evaluation.classes.mixes import Mixes, at_shares
 from nci_frames.evaluation.metrics.classes import ClassMetric
@@ -72,7 +72,7 @@ def _variance(log: ClassLog, influence: Floats) -> Floats:
 
 def bounds_at(
     log: ClassLog, metric: ClassMetric, mixes: Mixes, draws: Resampling, drawn: Floats | None
-) -> tuple[Floats, Floats]:
+) -> FloatPair:
     """Return bounds (mixes, outputs) by the delta method, extended to percentiles of *drawn* rates."""
     size = len(log.rates)
     some = max(1, _MOST_SLOPES // (size**3 if metric.of_each else size**2))
@@ -129,7 +129,7 @@ def _by_mix(metric: ClassMetric, mixes: Mixes, rates: Floats, errors: Floats) ->
     return np.asarray(np.where(unknown, np.inf, far))
 
 
-def _at_bounds(metric: ClassMetric, mixes: Mixes, rates: Floats, errors: Floats) -> tuple[Floats, Floats]:
+def _at_bounds(metric: ClassMetric, mixes: Mixes, rates: Floats, errors: Floats) -> FloatPair:
     """Return the least and the largest value with one share at a bound, the others in proportion.
 
     If a share may be 0, a precision may be 0, which derivatives do not show.
@@ -139,7 +139,7 @@ def _at_bounds(metric: ClassMetric, mixes: Mixes, rates: Floats, errors: Floats)
     return np.fmin.reduce(values, axis=(1, 2)), np.fmax.reduce(values, axis=(1, 2))
 
 
-def _in_range(value: Floats, half: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+def _in_range(value: Floats, half: Floats, low: float, high: float) -> FloatPair:
     """Return the ends of value ± half on the logit scale between *low* and *high*."""
     place = (value - low) / (high - low)
     lower, upper = (low + (high - low) * end for end in on_logit(place, half / (high - low)))

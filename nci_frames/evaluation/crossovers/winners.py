@@ -229,9 +229,7 @@ def supported_prevalences(ranges: pl.DataFrame) -> pl.DataFrame:
     return _cut(ranges, "start", "end", pl.col(LOWEST), TOO_FEW_BELOW, below=False)
 
 
-def _cut(
-    ranges: pl.DataFrame, start: str, end: str, border: pl.Expr, said: str, *, below: bool
-) -> pl.DataFrame:
+def _cut(ranges: pl.DataFrame, start: str, end: str, border: pl.Expr, said: str, below: bool) -> pl.DataFrame:
     """Split ranges at a border: supported *below* it, or else above it, and nowhere if it is null."""
     known = ranges.with_row_index("__row").with_columns(__border=border.cast(pl.Float64))
     at = pl.col("__border").map_elements("{:.2g}".format, return_dtype=pl.String)

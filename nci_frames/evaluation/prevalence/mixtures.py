@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import SchemaError
-from nci_frames.base.typing import Flags, Floats, Rows
+from nci_frames.base.typing import Flags, FloatPair, Floats, Rows
 from nci_frames.evaluation.arrays.buckets import strata_counts
 from nci_frames.schemas import beside
 
@@ -42,7 +42,7 @@ class Bins(NamedTuple):
     #: reference are found there, where there are hardly any negatives.
     tested: Triple
     #: Variance of positives and of negatives relative to effective rows, in the bins of ``estimated``.
-    spread: tuple[Floats, Floats]
+    spread: FloatPair
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Mixtures:
     spread: Floats
 
     @classmethod
-    def of(cls, groups: Sequence[Triple], spreads: Sequence[tuple[Floats, Floats]] | None = None) -> Self:
+    def of(cls, groups: Sequence[Triple], spreads: Sequence[FloatPair] | None = None) -> Self:
         """Return the mixtures of groups with different numbers of bins."""
         most = max((len(group[0]) for group in groups), default=1)
         counted, spread = np.zeros((3, len(groups), most)), np.ones((2, len(groups), most))
@@ -110,7 +110,7 @@ class Mixtures:
         lower, upper = (np.clip(side, 0.0, 1.0) for side in (middle - half, middle + half))
         return np.minimum(np.maximum(start / slope, lower), upper), lower, upper
 
-    def misfits(self) -> tuple[Floats, Floats]:
+    def misfits(self) -> FloatPair:
         """Return the likelihood-ratio statistic of each traffic against all mixtures, and its freedom.
 
         The shares of the bins in both classes are unknown, since the reference is a sample, too. So the rows
@@ -145,7 +145,7 @@ class Mixtures:
         fitted = np.abs(logit[:, 0]) < _FARTHEST - 1
         return np.maximum(statistic, 0.0), self.used.sum(axis=1) - 1.0 - fitted
 
-    def _laws(self, logit: Floats) -> tuple[Floats, Floats]:
+    def _laws(self, logit: Floats) -> FloatPair:
         """Return the maximum likelihood shares of the bins in both classes at a prevalence."""
         (a, b, t), (rows_p, rows_n, rows_t) = self.counted, self.rows[:, :, None]
         eta, rest = 1 / (1 + np.exp(-logit)), 1 / (1 + np.exp(logit))
@@ -204,7 +204,7 @@ def _spaced(edges: Collection[int], reached: Rows, lowest: int, least: int) -> l
     return found[::-1]
 
 
-def _between(reached: Floats, places: list[int]) -> tuple[Floats, Floats]:
+def _between(reached: Floats, places: list[int]) -> FloatPair:
     """Return the effective rows between the edges at *places*, and their relative variance.
 
     *reached* has the rows that reach each edge, the sums of their weights and of their squared weights. No

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import SchemaError
-from nci_frames.base.typing import Betas, Floats, Frame, Metrics
+from nci_frames.base.typing import Betas, FloatPair, Floats, Frame, Metrics
 from nci_frames.evaluation.metrics import CalledMetric
 from nci_frames.evaluation.prevalence.mixtures import check_key_types
 from nci_frames.evaluation.projection.grids import labelled_metrics, require_bounds
@@ -89,7 +89,7 @@ def project_traffic(
         plain = points.with_columns(**moved).drop(name for name in points.columns if name.startswith("__"))
         return project_checked(plain, metrics=metrics, prevalence="selected", beta=beta)
 
-    def reach(eta: pl.Expr) -> tuple[Floats, Floats]:
+    def reach(eta: pl.Expr) -> FloatPair:
         """Return the least and the largest value at a prevalence, over the errors of the rates."""
         here = _values(projected(prevalence=eta))
         ends = [

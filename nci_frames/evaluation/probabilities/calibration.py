@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Field, Floats, Frame, Places, Prevalences
+from nci_frames.base.typing import Field, FloatPair, Floats, Frame, Places, Prevalences
 from nci_frames.evaluation.arrays.score_bins import Scores, thresholds_of
 from nci_frames.evaluation.probabilities.adjust import Logged
 from nci_frames.evaluation.probabilities.blocks import Bins, Blocks, bins_of, check_bins, isotonic_blocks
@@ -96,7 +96,7 @@ def calibration_curve(
     return CALIBRATION.finish(of_parts(counts, prevalence, logged_prevalence, make, by=by))
 
 
-def _bounds(part: Part, blocks: Blocks, level: float, *, isotonic: bool) -> tuple[Floats, Floats]:
+def _bounds(part: Part, blocks: Blocks, level: float, *, isotonic: bool) -> FloatPair:
     """Return bounds of the share of positives in each block, for prevalence 1/2."""
     unknown = np.full(len(blocks.start), np.nan)
     if part.sums or not len(unknown):
@@ -177,7 +177,7 @@ def _table(
 _EVEN, _TOP = 16, 24
 
 
-def own_bounds(classes: Sequence[Spread], level: float) -> tuple[Floats, Floats]:
+def own_bounds(classes: Sequence[Spread], level: float) -> FloatPair:
     """Return bounds of the share of positives in bins, for prevalence 1/2, from the rows of either class.
 
     They are exact (Clopper-Pearson) if all rows of a class have one weight. Otherwise they use effective rows
@@ -198,9 +198,7 @@ def _evenly(share: Floats, each: Sequence[Floats]) -> Floats:
     return true / (true + false)
 
 
-def isotonic_bounds(
-    classes: Sequence[Spread], first: Places, last: Places, level: float
-) -> tuple[Floats, Floats]:
+def isotonic_bounds(classes: Sequence[Spread], first: Places, last: Places, level: float) -> FloatPair:
     """Return simultaneous bounds of the share of positives in blocks of scores, for prevalence 1/2.
 
     They hold for any choice of blocks, if the share does not fall with the score: the lower bound of a run of

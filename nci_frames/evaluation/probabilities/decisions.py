@@ -7,15 +7,12 @@ import polars as pl
 
 from nci_frames.base.arguments import number_list
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Field, Floats, Frame, Prevalences
+from nci_frames.base.typing import Field, FloatPair, Floats, Frame, Prevalences
 from nci_frames.counts.resolution import in_precision_of
 from nci_frames.evaluation.arrays.score_bins import Scores, thresholds_of
 from nci_frames.evaluation.probabilities.adjust import Logged
 from nci_frames.evaluation.probabilities.parts import Part, of_parts
 from nci_frames.schemas import COST_CURVE, DECISIONS, checked
-
-#: TPR and FPR.
-_Rates = tuple[Floats, Floats]
 
 
 @checked
@@ -200,7 +197,7 @@ def _as_logged(part: Part, t: Floats, eta: Floats, *, adjusted: bool) -> Floats:
     return np.where((found == 0) & (t > 0), np.nextafter(0, 1), found)
 
 
-def _treated(part: Part, t: Floats) -> list[_Rates]:
+def _treated(part: Part, t: Floats) -> list[FloatPair]:
     """Return TPR and FPR at each t of its group (row): from representative scores, worst case, best case."""
     curves = part.curves
     low, high = thresholds_of(curves)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Field, Floats, Frame, Prevalences, Rows
+from nci_frames.base.typing import Field, FloatPair, Floats, Frame, Prevalences, Rows
 from nci_frames.counts.strata import weighted_sums
 from nci_frames.evaluation.arrays.roc_steps import Curves, of_all_parts
 from nci_frames.evaluation.arrays.score_bins import Edges, ScoreBins
@@ -98,14 +98,12 @@ class Part(NamedTuple):
             return self.bins.edges
         return self.bins.moved(self.each_step(eta), self.each_step(self.logged))
 
-    def shares(self, eta: Floats, rows: slice = slice(None)) -> tuple[Floats, Floats]:
+    def shares(self, eta: Floats, rows: slice = slice(None)) -> FloatPair:
         """Return the positives and the negatives of some steps at a prevalence, as shares of all rows."""
         of_step = self.each_step(eta)[rows]
         return of_step * self.bins.positives[rows], (1 - of_step) * self.bins.negatives[rows]
 
-    def variance(
-        self, eta: Floats, of_positive: Floats, of_negative: Floats, *, own: bool
-    ) -> tuple[Floats, Floats]:
+    def variance(self, eta: Floats, of_positive: Floats, of_negative: Floats, *, own: bool) -> FloatPair:
         """Return the variance of eta·(mean over positives) + (1-eta)·(mean over negatives) of each group.
 
         Also return its degrees of freedom (Satterthwaite), which are low if few rows make most of it.

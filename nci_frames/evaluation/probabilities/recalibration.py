@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nci_frames.base.typing import Flags, Floats
+from nci_frames.base.typing import Flags, FloatPair, Floats
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.arrays.score_bins import Edges
 from nci_frames.evaluation.probabilities.parts import Part
@@ -70,7 +70,7 @@ class _Regression(NamedTuple):
     false: Floats
     logit: Floats
     #: Mean and standard deviation of the logits of each group; None without a slope.
-    scale: tuple[Floats, Floats] | None
+    scale: FloatPair | None
     #: The coefficients, and the inverse of the information matrix, as ``fitted`` returns them.
     theta: Floats
     inverse: Floats
@@ -145,7 +145,7 @@ class _Regression(NamedTuple):
         ]
 
 
-def _columns(part: Part, scale: tuple[Floats, Floats] | None, logit: Floats) -> Floats:
+def _columns(part: Part, scale: FloatPair | None, logit: Floats) -> Floats:
     """Return the design matrix of a regression on logits."""
     if scale is None:
         return np.ones((1, len(logit)))
@@ -165,9 +165,7 @@ def logistic(logit: Floats) -> Floats:
     return np.asarray(np.where(logit >= 0, 1, small) / (1 + small))
 
 
-def fitted(
-    curves: Curves, columns: Floats, offset: Floats, hits: Floats, rows: Floats
-) -> tuple[Floats, Floats]:
+def fitted(curves: Curves, columns: Floats, offset: Floats, hits: Floats, rows: Floats) -> FloatPair:
     """Return the coefficients of each group, by Newton's method, and the inverse information matrix.
 
     Their shapes are (columns, groups) and (columns, columns, groups).

@@ -7,7 +7,7 @@ import polars as pl
 
 from nci_frames.base.arguments import prevalence_values
 from nci_frames.base.normal import normal_quantile
-from nci_frames.base.typing import Floats, Frame, Prevalences
+from nci_frames.base.typing import FloatPair, Floats, Frame, Prevalences
 from nci_frames.evaluation.rates.intervals import require_row_counts
 from nci_frames.evaluation.rates.strata import known_cells, of_strata
 from nci_frames.evaluation.support.rule import point_flags, where_defined
@@ -136,9 +136,7 @@ def _with_ratios(frame: pl.DataFrame, method: Method, level: float) -> pl.DataFr
     return frame.with_columns(**columns)
 
 
-def _logit(
-    right: Floats, rights: Floats, wrong: Floats, wrongs: Floats, level: float
-) -> tuple[Floats, Floats]:
+def _logit(right: Floats, rights: Floats, wrong: Floats, wrongs: Floats, level: float) -> FloatPair:
     variance = (rights - right) / (right * rights) + (wrongs - wrong) / (wrong * wrongs)
     factor = np.exp(normal_quantile(level) * np.sqrt(variance))
     ratio = (right / rights) / (wrong / wrongs)
@@ -153,7 +151,7 @@ _HALVINGS = 64
 
 def _ratio_interval(
     hits: Floats, trials: Floats, other_hits: Floats, other_trials: Floats, level: float
-) -> tuple[Floats, Floats]:
+) -> FloatPair:
     """Return the bounds of (hits/trials) / (other_hits/other_trials), within [0, inf]; NaN without trials.
 
     The interval holds every ratio r for which the score statistic is at most z:

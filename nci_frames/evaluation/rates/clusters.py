@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.normal import normal_quantile
-from nci_frames.base.typing import Floats, Rows
+from nci_frames.base.typing import FloatPair, Floats, Rows
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts, even_buckets
 from nci_frames.evaluation.rates.intervals import wilson_bounds
@@ -175,7 +175,7 @@ def _effective(hits: Rows, size: float, even: float, of_bucket: Any, least: floa
     return np.asarray(even / np.fmax(effect, np.where(np.isnan(effect), np.nan, least)))
 
 
-def _variances(hits: Rows, size: float, even: float, of_bucket: Any) -> tuple[Floats, Floats]:
+def _variances(hits: Rows, size: float, even: float, of_bucket: Any) -> FloatPair:
     """Return the variance of the rate at each threshold: between buckets, and of *even* independent rows."""
     bins = of_bucket.shape[1]
     bucket, total, before, after = _steps(of_bucket)

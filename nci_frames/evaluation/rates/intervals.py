@@ -14,7 +14,7 @@ import polars as pl
 from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.normal import normal_quantile
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import FloatPair, Floats
 from nci_frames.schemas import CELLS, checked
 
 Interval = Literal["wilson", "clopper_pearson", "jeffreys", "agresti_coull", "hoeffding"]
@@ -72,7 +72,7 @@ def _wilson(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
     return lower, pl.when(hits < trials).then(upper).otherwise(1.0)
 
 
-def wilson_bounds(rates: Floats, trials: Floats, z: float | Floats) -> tuple[Floats, Floats]:
+def wilson_bounds(rates: Floats, trials: Floats, z: float | Floats) -> FloatPair:
     """Return the Wilson bounds of each rate."""
     z2 = np.square(z)
     half = np.sqrt(z2 * (trials * rates * (1 - rates) + z2 / 4))
@@ -82,7 +82,7 @@ def wilson_bounds(rates: Floats, trials: Floats, z: float | Floats) -> tuple[Flo
     return np.where(rates > 0, lower, 0.0), np.where(rates < 1, upper, 1.0)
 
 
-def exact_bounds(rates: Floats, trials: Floats, z: float | Floats) -> tuple[Floats, Floats]:
+def exact_bounds(rates: Floats, trials: Floats, z: float | Floats) -> FloatPair:
     """Return Clopper-Pearson bounds of each rate."""
     from scipy.special import betaincinv, ndtr  # noqa: PLC0415  (SciPy is slow to import)
 

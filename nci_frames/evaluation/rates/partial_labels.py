@@ -11,7 +11,7 @@ from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import quantity
 from nci_frames.base.normal import normal_quantile, two_sided_p_values
-from nci_frames.base.typing import Floats, Frame
+from nci_frames.base.typing import FloatPair, Floats, Frame
 from nci_frames.counts.scores_as_counts import scores_as_counts
 from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
@@ -231,7 +231,7 @@ def _spread(labels: _Bins, rows: _Bins, weights: Floats, of_class: int) -> Float
     return np.asarray(np.maximum(1 - labels.sums[of_class] / heavier * (2 - others - size), 0.0))
 
 
-def _steps(shares: Mapping[float, float]) -> tuple[Floats, Floats]:
+def _steps(shares: Mapping[float, float]) -> FloatPair:
     """Return the thresholds at which the share of labelled rows changes, ascending, and the shares."""
     for share in shares.values():
         check_allowed(0 < share <= 1, "shares", share, "within (0, 1]")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Flags, Floats, Rows
+from nci_frames.base.typing import Flags, FloatPair, Floats, Rows
 from nci_frames.counts.resolution import in_precision_of, runs_with_every_score
 from nci_frames.evaluation.rates.criteria import Wish
 from nci_frames.evaluation.rates.hull import between_others
@@ -20,7 +20,7 @@ class Runs(NamedTuple):
     start: Rows  # first row of each group
     size: Rows
     #: The requested threshold of each group, if any; and the same in the precision of its scores.
-    asked: tuple[Floats, Floats] | None = None
+    asked: FloatPair | None = None
 
     @classmethod
     def of(cls, rates: pl.DataFrame, wish: Wish) -> "Runs":

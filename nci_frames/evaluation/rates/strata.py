@@ -22,7 +22,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Flags, Floats, Frame, Rows
+from nci_frames.base.typing import Flags, FloatPair, Floats, Frame, Rows
 from nci_frames.counts.strata import Strata, Wide
 from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
 from nci_frames.evaluation.rates.quotients import rates_of
@@ -177,7 +177,7 @@ def _saved(strata: Strata, hits: Wide, rows: Rows, rate: Wide, lightest: Floats)
     )
 
 
-def heaviest_rows(counts: StrataCounts, at: Floats) -> tuple[Floats, Floats]:
+def heaviest_rows(counts: StrataCounts, at: Floats) -> FloatPair:
     """Return the weights of the heaviest possible hit and miss at each ascending threshold.
 
     A row of any stratum may be of either class. But if the strata were made by score, rows of a lower stratum

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from nci_frames.base.typing import Flags, Floats, Places, Rows
+from nci_frames.base.typing import Flags, FloatPair, Floats, Places, Rows
 
 #: Least standard error of a difference, as a multiple of the effect of one row.
 _ROWS = 2.0
@@ -136,7 +136,7 @@ class Contenders:
             groups[near] = groups.max() + 1
         return groups.astype(np.int64)
 
-    def bounds(self, limit: float) -> tuple[Floats, Floats]:
+    def bounds(self, limit: float) -> FloatPair:
         """Return bounds of the difference of each model from the best of the others, from those of pairs."""
         half = self.half_width(limit)
         return self._least_of_others(self.difference - half), self._least_of_others(self.difference + half)

@@ -5,14 +5,14 @@ from collections.abc import Callable
 import numpy as np
 
 from nci_frames.base.normal import two_sided_p_values
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import FloatPair, Floats
 from nci_frames.evaluation.rates.intervals import exact_bounds, wilson_bounds
 
 #: Takes rates of shape (rates, cases), and returns a value for each case; NaN means undefined.
 Function = Callable[[Floats], Floats]
 
 #: Takes rates, trials and normal quantiles, and returns lower and upper bounds.
-Bounds = Callable[[Floats, Floats, float | Floats], tuple[Floats, Floats]]
+Bounds = Callable[[Floats, Floats, float | Floats], FloatPair]
 
 #: Largest normal quantile in the search; its p-value is about 1e-300.
 _FARTHEST = 37.0
@@ -55,7 +55,7 @@ def propagated(
     return value, value - np.sqrt((down**2).sum(axis=0)), value + np.sqrt((up**2).sum(axis=0))
 
 
-def changes_of(value: Floats, moved: Floats) -> tuple[Floats, Floats]:
+def changes_of(value: Floats, moved: Floats) -> FloatPair:
     """Return the largest decrease and the largest increase of a value over moves, the first axis of *moved*.
 
     Undefined moved values are ignored.

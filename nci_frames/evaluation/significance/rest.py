@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from nci_frames.base.typing import Flags, Floats, Rows
+from nci_frames.base.typing import Flags, FloatPair, Floats, Rows
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.arrays.members import Members, stacked, sum_of_some
 from nci_frames.evaluation.rates.clusters import jackknife_weights
@@ -146,7 +146,7 @@ class _ClassRows:
         weights[kept] = (shares[:-1] + shares[1:]) / 2 / (inside * (1 - inside))
         return weights
 
-    def _compared(self, ordinary: Flags) -> tuple[Floats, Floats]:
+    def _compared(self, ordinary: Flags) -> FloatPair:
         """Return the distances of the shares of each segment from its rest, and the rest's effective rows."""
         rest = self.reached[ordinary].sum(axis=0) - np.where(ordinary[:, None], self.reached, 0.0)
         size = rest[:, -1]
@@ -154,7 +154,7 @@ class _ClassRows:
         spread = self.spread[ordinary].sum() - np.where(ordinary, self.spread, 0.0)
         return apart, np.divide(size**2, spread, out=np.zeros_like(size), where=size > 0)
 
-    def tests(self, ordinary: Flags, tested: Flags) -> tuple[Floats, Floats]:
+    def tests(self, ordinary: Flags, tested: Flags) -> FloatPair:
         """Return a statistic of each segment against its rest, and its p-value."""
         apart, size = self._compared(ordinary)
         compared = tested & (self.worth >= LEAST_ROWS) & (size >= LEAST_ROWS)
@@ -169,9 +169,7 @@ class _ClassRows:
             )
         return statistic, p_value
 
-    def _by_rows(
-        self, here: Rows, apart: Floats, size: Floats, weight: Floats, ordinary: Flags
-    ) -> tuple[Floats, Floats]:
+    def _by_rows(self, here: Rows, apart: Floats, size: Floats, weight: Floats, ordinary: Flags) -> FloatPair:
         """Return the Anderson-Darling statistic and p-value of the segments *here*, for independent rows."""
         # Under the null hypothesis, each segment is a sample of the scores of the rest.
         reached = self.reached[ordinary].sum(axis=0)
@@ -184,7 +182,7 @@ class _ClassRows:
 
     def _by_units(
         self, here: Rows, apart: Floats, weight: Floats, ordinary: Flags, together: Floats
-    ) -> tuple[Floats, Floats]:
+    ) -> FloatPair:
         """Return the statistic over its mean from the buckets of units, and the p-value of an F-like law."""
         used = np.flatnonzero(weight)
         found = np.full((2, len(here)), np.nan)

@@ -8,7 +8,7 @@ import polars as pl
 
 from nci_frames.base.arguments import beta_value
 from nci_frames.base.normal import normal_quantile
-from nci_frames.base.typing import Flags, Floats
+from nci_frames.base.typing import Flags, FloatPair, Floats
 from nci_frames.evaluation.arrays.buckets import BucketCounts
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.metrics import CalledMetric
@@ -112,7 +112,7 @@ def _effects(cells: Floats, drawn: Floats, of_class: Floats, least: Floats, leve
     return np.asarray(effect / known_share(rows, level))
 
 
-def _hits_and_misses(cells: Floats) -> tuple[Floats, Floats]:
+def _hits_and_misses(cells: Floats) -> FloatPair:
     """Return hits and misses of TPR, FPR and the prevalence."""
     tp, fp, fn, tn = cells
     return np.stack([tp, fp, tp + fn]), np.stack([fn, tn, fp + tn])
@@ -198,7 +198,7 @@ def compared_values(
     return {name: np.where(np.isfinite(column), column, np.nan) for name, column in found.items()}
 
 
-def _rates_of(cells: Floats) -> tuple[Floats, Floats]:
+def _rates_of(cells: Floats) -> FloatPair:
     """Return TPR, FPR and prevalence, and the number of rows behind each."""
     tp, fp, fn, tn = cells
     positives, negatives = tp + fn, fp + tn
@@ -206,7 +206,7 @@ def _rates_of(cells: Floats) -> tuple[Floats, Floats]:
     return np.stack([tp, fp, positives]) / trials, trials
 
 
-def _parts(function: Function, rates: Floats) -> tuple[Floats, Floats]:
+def _parts(function: Function, rates: Floats) -> FloatPair:
     """Return the parts of the difference due to prevalence and due to rates."""
     cases = rates.shape[1]
     here, there = rates[:3], rates[3:]

@@ -214,9 +214,7 @@ def curve_support(curves: Curves, rule: SupportRule | None, worth: pl.DataFrame 
     return np.array([rule.lowest(curves, independent), curves.positives, negatives])
 
 
-def with_curve_support(
-    groups: pl.DataFrame, rule: SupportRule | None, parts: Sequence[Floats]
-) -> pl.DataFrame:
+def with_support_of(groups: pl.DataFrame, rule: SupportRule | None, parts: Sequence[Floats]) -> pl.DataFrame:
     """Return groups with the columns for their flags, from the ``curve_support`` of all parts of them."""
     lowest, positives, negatives = map(pl.Series, np.concatenate(parts, axis=1))
     too_few = (lowest.is_nan(), "undefined" if rule is None else rule.too_few)

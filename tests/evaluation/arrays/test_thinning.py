@@ -15,7 +15,7 @@ from nci_frames.evaluation.arrays.thinning import TOLERANCE, thin_curves
 from tests.chart_specs import layer, rows_of
 from tests.logs import counts_at
 
-SIZE = {"width": 520, "height": 300}
+SIZE = {"width": 520, "height": 300, "log_x": False, "tolerance": TOLERANCE}
 
 
 def distance(p, a, b):
@@ -74,7 +74,7 @@ def test_corners_stay_and_straight_points_go():
 def test_a_logarithmic_axis_keeps_what_a_linear_one_hides():
     x = np.geomspace(1e-6, 1, 2001)
     curve = pl.DataFrame({"model": "a", "x": x, "y": np.sin(3 * np.log10(x)) / 2 + 0.5})
-    linear, log = (thin_curves(curve, "x", "y", by="model", log_x=log, **SIZE) for log in (False, True))
+    linear, log = (thin_curves(curve, "x", "y", by="model", **SIZE | {"log_x": log}) for log in (False, True))
     assert log.filter(pl.col("x") < 1e-3).height > 20
     assert linear.height < curve.height
     assert log.height < curve.height / 10
@@ -195,7 +195,7 @@ def test_the_tolerance_is_the_least_that_suffices():
 
 def test_a_saw_keeps_its_teeth_and_takes_few_turns():
     rows = saw(1, 4_000, 1.0)
-    assert thin_curves(rows, "x", "y", by="model", width=40_000, height=300).equals(rows)
+    assert thin_curves(rows, "x", "y", by="model", **SIZE | {"width": 40_000}).equals(rows)
 
 
 @pytest.mark.thorough
