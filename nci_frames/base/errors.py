@@ -24,18 +24,8 @@ line, ``columns.positive = 1`` in a job file. Its text has an ``Option``, which 
 from collections.abc import Collection, Container, Mapping, Sequence
 from typing import ClassVar, Self
 
-from nci_frames.base.messages import (
-    SHOWN_FILES,
-    Call,
-    Option,
-    in_job_file,
-    in_python,
-    listed,
-    nearest_name,
-    on_command_line,
-    quantity,
-    short,
-)
+from nci_frames.base import messages
+from nci_frames.base.messages import Call, Option, listed, nearest_name, quantity, short
 
 
 def _option(name: str) -> str:
@@ -55,10 +45,10 @@ class NciFramesError(Exception):
         lines = [f"  {name + ':':<6} {text}" for name, text in parts.items() if text]
         #: The message, with marked options.
         self.marked = "\n".join([what, *lines])
-        super().__init__(in_python(self.marked))
+        super().__init__(messages.in_python(self.marked))
         self._marked_parts = {"what": what, **parts}
-        self.what, self.where = in_python(what), where and in_python(where)
-        self.found, self.hint = found and in_python(found), hint and in_python(hint)
+        self.what, self.where = messages.in_python(what), where and messages.in_python(where)
+        self.found, self.hint = found and messages.in_python(found), hint and messages.in_python(hint)
 
     def at(self, where: str | None) -> Self:
         """Return a copy of the error with another place, or without one."""
@@ -66,7 +56,7 @@ class NciFramesError(Exception):
 
     def for_job_file(self) -> str:
         """Return the message with options in the form of a job file."""
-        return in_job_file(self.marked)
+        return messages.in_job_file(self.marked)
 
     def for_command_line(self, options: Container[str] | None = None) -> str:
         """Return the message with options in the form of the command line.
@@ -86,7 +76,7 @@ class NciFramesError(Exception):
         no positive label
           hint:  say --on-invalid drop
         """
-        return on_command_line(self.marked, options)
+        return messages.on_command_line(self.marked, options)
 
 
 class ParameterError(NciFramesError, ValueError):
@@ -119,7 +109,7 @@ class SourceError(NciFramesError):
     @classmethod
     def of_files(cls, what: str, files: Mapping[str, str], hint: str) -> Self:
         """Build one error for all files with a problem; *files* maps path to reason."""
-        where, found = listed(map(repr, files), SHOWN_FILES), listed(dict.fromkeys(files.values()))
+        where, found = listed(map(repr, files), messages.SHOWN_FILES), listed(dict.fromkeys(files.values()))
         return cls(f"{len(files)} of the source's files {what}", where=where, found=found, hint=hint)
 
     @classmethod
@@ -143,7 +133,8 @@ class SourceError(NciFramesError):
 
 def _places(problems: Sequence[NciFramesError]) -> str:
     """Return the places of a problem that several files have."""
-    return f"{quantity(len(problems), 'file')}: {listed((str(one.where) for one in problems), SHOWN_FILES)}"
+    named = listed((str(one.where) for one in problems), messages.SHOWN_FILES)
+    return f"{quantity(len(problems), 'file')}: {named}"
 
 
 class SchemaError(NciFramesError):

@@ -85,13 +85,8 @@ class AreaCurves(NamedTuple):
 
         best = self.everywhere(places_along("prevalence"))
         found = Meetings.together(curve_meetings(best, at, "prevalence", self.rounding))
-        columns = {
-            "model_a": self.models[found.better_below],
-            "model_b": self.models[found.better_above],
-            "prevalence": found.x,
-            "value": self.at(found.row, np.log(found.x) - np.log1p(-found.x)),
-        }
-        return pl.DataFrame(columns, schema_overrides=dict.fromkeys(("prevalence", "value"), pl.Float64))
+        value = self.at(found.row, np.log(found.x) - np.log1p(-found.x))
+        return _table(self.models, found.better_below, found.better_above, found.x, value)
 
     def leaders(self) -> tuple[pl.Series, pl.Series, Floats]:
         """Return the successive best models, the models tied with each, and the prevalences between them."""
@@ -234,9 +229,12 @@ class LinearAreas(NamedTuple):
         x = before / (before - after)
         better, worse = np.where(before < 0, [one, other], [other, one])
         value = -self.sign * ((1 - x) * self.at_0[better] + x * self.at_1[better])
-        return pl.DataFrame(
-            {"model_a": self.models[better], "model_b": self.models[worse], "prevalence": x, "value": value}
-        )
+        return _table(self.models, better, worse, x, value)
+
+
+def _table(models: pl.Series, below: Places, above: Places, x: Floats, value: Floats) -> pl.DataFrame:
+    columns = {"model_a": models[below], "model_b": models[above], "prevalence": x, "value": value}
+    return pl.DataFrame(columns)
 
 
 #: An area of some models as a function of the prevalence.

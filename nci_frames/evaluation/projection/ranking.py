@@ -5,25 +5,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import polars as pl
 
+from nci_frames import schemas
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.typing import Frame
 from nci_frames.evaluation.metrics import Direction, Metric, find_metric, rounding
 from nci_frames.evaluation.metrics.classes import class_metric
 from nci_frames.evaluation.metrics.metric import tie_leaders
-from nci_frames.schemas import (
-    AREAS,
-    CLASS_PROJECTION,
-    CLASS_RANKING,
-    PROJECTION,
-    PROPER_SCORES,
-    RANKING,
-    ROLL_UP,
-    FrameSchema,
-    checked,
-    collect,
-    group_starts,
-    need_each_once,
-)
+from nci_frames.schemas import FrameSchema, checked, collect, group_starts, need_each_once
 
 #: Columns of a roll-up, which are dropped.
 _SIZES = ("segments", "skipped")
@@ -86,13 +74,13 @@ def rank_models(table: Frame, /, *, by: Sequence[str] | None = None) -> pl.DataF
     [(0.001, 'a', 1), (0.001, 'b', 2), (0.5, 'b', 1), (0.5, 'a', 2)]
     """
     frame = table.collect() if isinstance(table, pl.LazyFrame) else table
-    schema: FrameSchema = AREAS if "method" in frame.columns else PROJECTION
+    schema: FrameSchema = schemas.AREAS if "method" in frame.columns else schemas.PROJECTION
     if "skill" in frame.columns:
-        schema = PROPER_SCORES
+        schema = schemas.PROPER_SCORES
     if {"average", "segments", "skipped"} <= set(frame.columns):
-        schema = ROLL_UP
+        schema = schemas.ROLL_UP
     if {"scenario", "class"} <= set(frame.columns):
-        schema = CLASS_PROJECTION
+        schema = schemas.CLASS_PROJECTION
     frame = collect(frame, schema).drop("rank", "gap", *_SIZES, strict=False)
     comparison = _comparison(frame, schema) if by is None else list(by)
     for column in comparison:
@@ -105,7 +93,7 @@ def rank_models(table: Frame, /, *, by: Sequence[str] | None = None) -> pl.DataF
     order = [*comparison, "rank", "model", *(["threshold"] if "threshold" in frame.columns else [])]
     order = list(dict.fromkeys(order))
     ranked = _ranked(frame, comparison)
-    finished = CLASS_RANKING if schema is CLASS_PROJECTION else RANKING
+    finished = schemas.CLASS_RANKING if schema is schemas.CLASS_PROJECTION else schemas.RANKING
     return finished.finish(ranked.sort(order, nulls_last=[column == "rank" for column in order]))
 
 

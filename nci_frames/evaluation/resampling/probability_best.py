@@ -1,7 +1,6 @@
 """Counts -> how often each model is the best in resampled logs."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -17,7 +16,7 @@ from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.rates import compute_rates, with_worth
 from nci_frames.evaluation.resampling.replicates import Replicates, labelled_cases, resample_models
-from nci_frames.evaluation.resampling.resampling import Asked, Resampling
+from nci_frames.evaluation.resampling.resampling import Asked, OwnThreshold, Resampling
 from nci_frames.evaluation.support.rule import defined_flags
 from nci_frames.schemas import BEST_MODELS, COUNTS, beside, checked, has_strata
 
@@ -37,7 +36,7 @@ def probability_best(
     metric: str | pl.Expr = "f_beta",
     prevalence: Prevalences = "observed",
     beta: Betas = (1.0,),
-    threshold: float | Literal["own"] | None = None,
+    threshold: OwnThreshold = None,
     repeats: int = 1000,
     seed: int = 0,
     units: str | None = None,

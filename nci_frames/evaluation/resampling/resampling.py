@@ -13,6 +13,9 @@ from nci_frames.evaluation.metrics import asked_metric, better_sign
 from nci_frames.evaluation.rates.strata import summed_counts
 from nci_frames.schemas import COUNTS, WEIGHT
 
+#: The threshold of a metric; "own" is the best of each log; None means all thresholds.
+OwnThreshold = float | Literal["own"] | None
+
 
 class Asked(NamedTuple):
     """What to compute for each log, from the options of public functions."""
@@ -20,8 +23,8 @@ class Asked(NamedTuple):
     metric: Metrics
     prevalence: Prevalences | Field = "observed"
     beta: Betas = 1.0
-    #: "own" is the best threshold of each log, chosen anew in every resampled log; None means all thresholds.
-    threshold: float | Sequence[float] | Literal["own"] | None = None
+    #: "own" is chosen anew in every resampled log.
+    threshold: OwnThreshold | Sequence[float] = None
     #: Largest share of positive decisions; each log has the lowest threshold within it.
     pos_fraction: float | None = None
 

@@ -18,13 +18,8 @@ from nci_frames.evaluation.arrays.buckets import (
     strata_counts,
 )
 from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram
-from nci_frames.evaluation.resampling.draws import (
-    draw_smoothly,
-    draw_with_replacement,
-    draw_without_replacement,
-    stream,
-    times_drawn,
-)
+from nci_frames.evaluation.resampling import draws as drawing
+from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.schemas import has_strata
 
@@ -81,11 +76,11 @@ def draws(counts: Counted, logs: Resampling, *, smooth: bool = False) -> Iterato
     blocks = [min(most, logs.repeats - start) for start in range(0, logs.repeats, most)]
     if isinstance(counts, BucketCounts):
         # All at once: blocks depend on the bins, which may differ between models; the draws must not.
-        times = times_drawn(logs.seed, _name_of_units(counts), counts.buckets, logs.repeats)
+        times = drawing.times_drawn(logs.seed, _name_of_units(counts), counts.buckets, logs.repeats)
         yield from map(counts.taken, np.split(times, np.cumsum(blocks)[:-1]))
         return
     rng, urns = stream(logs.seed, histogram.group.row(0, named=True)), _urns(counts)
-    draw: Callable[..., Any] = draw_smoothly if smooth else draw_with_replacement
+    draw: Callable[..., Any] = drawing.draw_smoothly if smooth else drawing.draw_with_replacement
     for some in blocks:
         drawn: Any = np.zeros((2, some, bins), kind)
         for urn in urns:
@@ -113,7 +108,7 @@ def halves(counts: Counted, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
     for _ in range(logs.repeats):
         drawn: Any = np.zeros_like(whole)
         for urn in urns:
-            half = draw_without_replacement(rng, urn.rows.ravel(), int(urn.rows.sum()) // 2)
+            half = drawing.draw_without_replacement(rng, urn.rows.ravel(), int(urn.rows.sum()) // 2)
             drawn[urn.classes] += urn.weight * half.reshape(urn.rows.shape)
         yield drawn[0], drawn[1]
 
@@ -215,7 +210,7 @@ def _divided(rng: np.random.Generator, cell: Rows, rows: Rows, halvings: int, pa
         return np.stack([cell, np.full(len(cell), part), rows], axis=1)
     # With an odd number of rows, a random half has one more.
     size = (int(rows.sum()) + int(rng.integers(2))) // 2
-    left = draw_without_replacement(rng, rows, size)
+    left = drawing.draw_without_replacement(rng, rows, size)
     found = []
     for side, half in enumerate((left, rows - left)):
         some = np.flatnonzero(half)

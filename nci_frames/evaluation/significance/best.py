@@ -1,7 +1,7 @@
 """Counts -> the models that may be the best, and the difference of each from the best of the others."""
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ from nci_frames.base.typing import Betas, Flags, Floats, Frame, Prevalences
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.metrics import Metric, asked_metric, better_sign
 from nci_frames.evaluation.resampling.replicates import Replicates, labelled_cases, resample_models
-from nci_frames.evaluation.resampling.resampling import Asked, Resampling
+from nci_frames.evaluation.resampling.resampling import Asked, OwnThreshold, Resampling
 from nci_frames.evaluation.significance.best_sets import Contenders, confidence_set, pairwise_limit
 from nci_frames.schemas import BEST_COMPARISONS, checked
 
@@ -37,7 +37,7 @@ def compare_best(
     metric: str | pl.Expr = "f_beta",
     prevalence: Prevalences = "observed",
     beta: Betas = (1.0,),
-    threshold: float | Literal["own"] | None = None,
+    threshold: OwnThreshold = None,
     pos_fraction: float | None = None,
     units: str | None = None,
     over: str | None = None,

@@ -16,7 +16,7 @@ from nci_frames.evaluation.crossovers.crossovers import find_crossovers
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.replicates import Replicates, by_keys, resample
-from nci_frames.evaluation.resampling.resampling import Asked, Resampling
+from nci_frames.evaluation.resampling.resampling import Asked, OwnThreshold, Resampling
 from nci_frames.schemas import CROSSOVER_INTERVALS, checked
 
 CrossingMetric = Literal["f_beta", "pr_auc"]
@@ -31,7 +31,7 @@ def crossover_intervals(
     over: Over = "prevalence",
     prevalence: float | None = None,
     beta: float = 1.0,
-    threshold: float | Literal["own"] | None = None,
+    threshold: OwnThreshold = None,
     repeats: int = 1000,
     seed: int = 0,
     units: str | None = None,
@@ -224,11 +224,7 @@ def area_curves_of(frame: pl.DataFrame, logs: Resampling) -> dict[tuple[object, 
 
 
 def own_curves_of(
-    frame: pl.DataFrame,
-    logs: Resampling,
-    over: Over,
-    fixed: float,
-    threshold: float | Literal["own"] | None = "own",
+    frame: pl.DataFrame, logs: Resampling, over: Over, fixed: float, threshold: OwnThreshold = "own"
 ) -> dict[tuple[object, ...], Borders]:
     """Return the models by F-beta along one axis, with the other axis fixed; see ``crossover_intervals``.
 
