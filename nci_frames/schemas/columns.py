@@ -87,13 +87,7 @@ TIED = texts("tied", "all models with the same value in the whole range, includi
 TOLD = tuple(replace(column, required=True) for column in SAID)
 #: Columns that ``average_over`` adds to a mean.
 AVERAGED = (
-    number(
-        "std",
-        "standard deviation of the values averaged by average_over",
-        "fewer than two defined values",
-        minimum=0,
-        required=False,
-    ),
+    number("std", "standard deviation of the averaged values", "fewer than two", minimum=0, required=False),
     whole("repeats", "number of values averaged by average_over", required=False),
     whole("skipped", "number of values that were undefined or absent", required=False),
 )

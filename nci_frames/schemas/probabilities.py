@@ -17,7 +17,7 @@ PROPER_SCORES = FrameSchema(
     *bounds(number, "certified lower bound of the value", _LACKS, minimum=0),
     number(
         "skill",
-        "1 - value / loss of the constant score prevalence, <= 1",
+        "1 - value / loss of the constant score prevalence",
         f"that loss is 0, or {_LACKS}",
         maximum=1,
     ),
@@ -29,12 +29,7 @@ SCORE_PARTS = FrameSchema(
     *_OF_LOSS,
     number("value", "miscalibration - discrimination + uncertainty", _LACKS, minimum=0),
     number("miscalibration", "loss that a calibration map would save, >= 0", _LACKS, minimum=0),
-    number(
-        "discrimination",
-        "loss that calibrated scores save compared with the constant score prevalence",
-        _LACKS,
-        minimum=0,
-    ),
+    number("discrimination", "loss that calibrated scores save over the score prevalence", _LACKS, minimum=0),
     number("uncertainty", "loss of the constant score prevalence", _LACKS, minimum=0),
     *(
         column

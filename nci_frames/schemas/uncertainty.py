@@ -132,12 +132,7 @@ BEST_COMPARISONS = FrameSchema(
     *bounds(number, "simultaneous lower bound of the difference", "no other model, or too few rows"),
     share("p_value", "p-value of the hypothesis that no model is better", "see reason"),
     flag("distinguishable", "whether the model is significantly worse than the best", "see reason"),
-    whole(
-        "group",
-        "1: may be the best; 2: may be the best without the models of group 1; and so on",
-        "see reason",
-        minimum=1,
-    ),
+    whole("group", "1: may be the best; 2: may be, without group 1; and so on", "see reason", minimum=1),
     text("reason", "why there is no test", "tested"),
 )
 CROSSOVER_INTERVALS = FrameSchema(
