@@ -26,13 +26,13 @@ class BucketCounts(NamedTuple):
     histogram: Histogram
     #: Rows, or sums of weights, of positives and negatives: sparse, of shape (buckets, bins). All groups have
     #: the same buckets.
-    classes: tuple[Any, Any]
+    classes: Sequence[Any]
     #: Largest weight of a positive, and of a negative.
-    heaviest: tuple[float, float] = (1.0, 1.0)
+    heaviest: Sequence[float]
     #: Effective numbers of positives and negatives by weight: (Σw)²/Σw² (Kish).
-    even: tuple[float, float] = (0.0, 0.0)
+    even: Sequence[float]
     #: Numbers of positives and negatives, unweighted.
-    drawn: tuple[int, int] = (0, 0)
+    drawn: Sequence[int]
 
     @property
     def buckets(self) -> int:
@@ -46,17 +46,15 @@ class BucketCounts(NamedTuple):
         return self.classes[0] @ each, self.classes[1] @ each
 
     @property
-    def sizes(self) -> tuple[float, float]:
+    def sizes(self) -> Sequence[float]:
         """Effective numbers of buckets with positives and with negatives; see ``even_buckets``."""
-        positives, negatives = self.rows
-        return float(even_buckets(positives)), float(even_buckets(negatives))
+        return [float(even_buckets(of_class)) for of_class in self.rows]
 
-    def taken(self, times: Floats) -> tuple[Rows, Rows]:
+    def taken(self, times: Floats) -> Sequence[Rows]:
         """Return positives and negatives by bin of logs that have each bucket the given number of *times*."""
         # Sums of whole numbers below 2^53 are exact in Float64.
         kind = self.histogram.positives.dtype
-        positives, negatives = ((of_class.T @ times.T).T.astype(kind) for of_class in self.classes)
-        return positives, negatives
+        return [(of_class.T @ times.T).T.astype(kind) for of_class in self.classes]
 
     def coarser(self, thresholds: Sequence[float], *, every_score: bool = False) -> "BucketCounts":
         """Return the counts with bins between *thresholds*; see ``Histogram.coarser``."""
@@ -69,7 +67,7 @@ class BucketCounts(NamedTuple):
             # Renumber the bins; ``sparse_rows`` adds rows of merged bins.
             cells, shape = of_class.tocoo(), (self.buckets, len(ends))
             moved.append(sparse_rows(cells.data, (cells.row, place[cells.col]), shape))
-        return self._replace(histogram=histogram, classes=(moved[0], moved[1]))
+        return self._replace(histogram=histogram, classes=moved)
 
 
 def even_buckets(rows: Floats) -> Floats:
@@ -133,8 +131,7 @@ def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKET
             total = np.bincount(cells[1], rows, len(bins) + 1)
             totals.append(total.astype(np.int64) if weights is None else total)
         histogram = Histogram(groups[int(begin)], bins, totals[0], totals[1], every_score)
-        sides = (heaviest[0], heaviest[1]), (even[0], even[1]), (drawn[0], drawn[1])
-        found.append(BucketCounts(histogram, (classes[0], classes[1]), *sides))
+        found.append(BucketCounts(histogram, classes, heaviest, even, drawn))
     return found
 
 
@@ -197,7 +194,7 @@ class StrataCounts:
         return self.rows.histogram._replace(positives=positives, negatives=negatives)
 
     @property
-    def classes(self) -> tuple[Any, Any]:
+    def classes(self) -> Sequence[Any]:
         """The positives and the negatives, of shape (strata, bins)."""
         return self.rows.classes
 
@@ -207,16 +204,14 @@ class StrataCounts:
         return all(np.count_nonzero(rows * (self.weights > 0)) <= 1 for rows in self.rows.rows)
 
     @property
-    def sizes(self) -> tuple[float, float]:
+    def sizes(self) -> Sequence[float]:
         """Effective numbers of positives and negatives by weight: (Σw)²/Σw² (Kish)."""
-        positives, negatives = (_even(rows, self.weights) for rows in self.rows.rows)
-        return positives, negatives
+        return [_even(rows, self.weights) for rows in self.rows.rows]
 
     @property
-    def heaviest(self) -> tuple[float, float]:
+    def heaviest(self) -> Sequence[float]:
         """Largest weight of a positive, and of a negative; 0 without such rows."""
-        positives, negatives = (float(np.max(self.weights[rows > 0], initial=0.0)) for rows in self.rows.rows)
-        return positives, negatives
+        return [float(np.max(self.weights[rows > 0], initial=0.0)) for rows in self.rows.rows]
 
     @property
     def lightest(self) -> float:

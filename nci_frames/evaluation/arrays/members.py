@@ -49,7 +49,7 @@ class Members(NamedTuple):
     """The rows of all members of a group."""
 
     #: The positives and the negatives.
-    classes: tuple[MemberRows, MemberRows]
+    classes: Sequence[MemberRows]
     #: Rows of each member by bucket of units, and the group bin of each of its own bins. Both are empty if
     #: rows are independent.
     buckets: Sequence[BucketCounts] = ()
@@ -71,7 +71,7 @@ class Members(NamedTuple):
             rows = np.insert(here, first, counts[missed].to_numpy()[first])[::-1]
             some = np.flatnonzero(rows)
             both.append(MemberRows(len(first), member[some], bins[some], rows[some]))
-        return cls((both[0], both[1]))
+        return cls(both)
 
     @classmethod
     def of_buckets(cls, counted: Sequence[BucketCounts], pooled: Histogram) -> Self:
@@ -83,7 +83,7 @@ class Members(NamedTuple):
             rows = np.concatenate([each.histogram.classes[of_class] for each in counted])
             some = np.flatnonzero(rows)
             both.append(MemberRows(len(counted), member[some], every[some], rows[some]))
-        return cls((both[0], both[1]), counted, bins)
+        return cls(both, counted, bins)
 
     def sizes(self, of_class: int) -> FloatPair:
         """Return each member's number of rows of a class, and the equivalent number of equal weight."""

@@ -1,9 +1,8 @@
 """Counts -> the ROC steps of all groups, some groups at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -26,8 +25,7 @@ _ROWS_AT_A_TIME = 1 << 15
 _Result = TypeVar("_Result")
 
 
-@dataclass(frozen=True, slots=True)
-class Curves:
+class Curves(NamedTuple):
     """The ROC steps of some groups, end to end: from one point to the next as the threshold falls.
 
     Consecutive steps with the same TPR are merged; this changes neither the curve nor any area under it.
@@ -50,7 +48,7 @@ class Curves:
     #: Effective numbers of positives and negatives at the end of each step, if the counts have them.
     worth: FloatPair | None = None
     #: Lowest score of each step, -inf for the last one; empty if steps were merged.
-    score: Floats = field(default_factory=lambda: np.empty(0))
+    score: Floats = np.empty(0)
 
     @property
     def observed_prevalence(self) -> Floats:
@@ -99,7 +97,7 @@ class Curves:
         size = np.diff(start, append=len(kept))
         steps = {name: getattr(self, name)[kept] for name in ("tpr0", "tpr1", "fpr0", "fpr1", "tied")}
         worth = None if self.worth is None else (self.worth[0][kept], self.worth[1][kept])
-        return replace(self, start=start, size=size, worth=worth, **steps)
+        return self._replace(start=start, size=size, worth=worth, **steps)
 
 
 def no_curves(frame: pl.DataFrame, keys: list[str]) -> Curves:

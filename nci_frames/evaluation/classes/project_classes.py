@@ -158,16 +158,9 @@ def _rows(
             if np.isnan(value) and reason is None:
                 one = "all rows have one decision" if metric.averages is None else "no class is ever decided"
                 reason = f"{name!r} is never decided" if metric.of_each else one
-            yield log.group | {
-                "scenario": scenario,
-                "metric": metric.name,
-                "class": name,
-                "value": value,
-                "lower": lower,
-                "upper": upper,
-                "supported": reason is None,
-                "reason": reason or skips or remark,
-            }
+            at = {"scenario": scenario, "metric": metric.name, "class": name}
+            told = {"supported": reason is None, "reason": reason or skips or remark}
+            yield log.group | at | {"value": value, "lower": lower, "upper": upper} | told
 
 
 def matrix_at(class_counts: Frame, priors: Any) -> tuple[pl.DataFrame, list[str], list[str]]:

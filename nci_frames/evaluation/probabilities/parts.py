@@ -30,14 +30,13 @@ class Spread(NamedTuple):
         return np.divide(self.squares, self.share, out=np.zeros_like(self.share), where=self.share > 0)
 
 
-def of_rows(curves: Curves, bins: ScoreBins, *, known: bool) -> tuple[Spread, Spread]:
+def of_rows(curves: Curves, bins: ScoreBins, *, known: bool) -> Sequence[Spread]:
     """Return the spread of unweighted rows; NaN if counts are sums of weights (not *known*)."""
     one = 1.0 if known else np.nan
-    positives, negatives = (
+    return [
         Spread(share, one * share / curves.each_step(rows), one / rows)
         for share, rows in ((bins.positives, curves.positives), (bins.negatives, curves.negatives))
-    )
-    return positives, negatives
+    ]
 
 
 class Weighing(NamedTuple):
@@ -60,7 +59,7 @@ class Weighing(NamedTuple):
         )
         return cls(weighted_sums(scaled.with_columns(pl.col(WEIGHT) ** 2)), unit, heaviest)
 
-    def spread(self, curves: Curves, bins: ScoreBins, squares: Curves) -> tuple[Spread, Spread]:
+    def spread(self, curves: Curves, bins: ScoreBins, squares: Curves) -> Sequence[Spread]:
         """Return the spread of the rows of some groups; *squares* are the curves of the squared weights."""
         heaviest = beside(curves.groups, self.heaviest, curves.groups.columns)
         found = []
@@ -71,7 +70,7 @@ class Weighing(NamedTuple):
             weight = total / self.unit
             squared = of_squares * curves.each_step(sums / weight**2)
             found.append(Spread(share, squared, heaviest[name].to_numpy() / weight))
-        return found[0], found[1]
+        return found
 
 
 class Part(NamedTuple):
@@ -84,7 +83,7 @@ class Part(NamedTuple):
     #: Prevalence at which the scores of each group are calibrated.
     logged: Floats
     #: Spread of the positives and of the negatives.
-    spread: tuple[Spread, Spread]
+    spread: Sequence[Spread]
     #: Whether counts are sums of weights, so that the weights of single rows are unknown.
     sums: bool
 

@@ -1,6 +1,6 @@
 """What resampling misses where rows are few: one row more or less, and rates of 0."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -15,7 +15,7 @@ _SINGLE = 192
 FEW_THRESHOLDS = 1024
 
 
-def one_row_apart(histogram: Histogram, *, unseen: bool, row: tuple[float, float]) -> Rows:
+def one_row_apart(histogram: Histogram, *, unseen: bool, row: Sequence[float]) -> Rows:
     """Return the logs with one row more or less at the highest or the lowest scores.
 
     Parameters
@@ -46,8 +46,8 @@ def one_row_apart(histogram: Histogram, *, unseen: bool, row: tuple[float, float
 
 
 def with_prior(
-    drawn: Iterator[tuple[Rows, Rows]], rng: np.random.Generator, row: tuple[float, float]
-) -> Iterator[tuple[Rows, Rows]]:
+    drawn: Iterator[Sequence[Rows]], rng: np.random.Generator, row: Sequence[float]
+) -> Iterator[Sequence[Rows]]:
     """Add half a row, on average, to the highest and the lowest bin of each class of each log.
 
     *row* is the weight of a positive and of a negative.
@@ -56,7 +56,7 @@ def with_prior(
         more = [rows.astype(np.float64) for rows in classes]
         for rows, weight in zip(more, row, strict=True):
             rows[:, [0, -1]] += weight * rng.gamma(_PRIOR, size=(len(rows), 2))
-        yield more[0], more[1]  # type: ignore[misc]
+        yield more  # type: ignore[misc]
 
 
 def steps_of_positives(histogram: Histogram) -> list[float]:

@@ -50,7 +50,7 @@ class Replicates(NamedTuple):
     #: that makes it undefined.
     moved: Floats
     #: Numbers of positives and negatives to draw from, or of equal buckets that have them.
-    sizes: tuple[float, float]
+    sizes: Sequence[float]
     #: Returns how much of each value unseen rows may take; 0 unless models are compared by an area.
     risk: Callable[["Replicates"], Floats] = lambda one: np.zeros(len(one.value))
 
@@ -67,12 +67,8 @@ class Replicates(NamedTuple):
         """Return the replicates of an area at some of its prevalences."""
         known = {eta: place for place, eta in enumerate(self.cases["prevalence"])}
         places = [known[eta] for eta in prevalence]
-        return self._replace(
-            cases=self.cases[places],
-            value=self.value[places],
-            values=self.values[:, places],
-            moved=self.moved[:, places],
-        )
+        value, values, moved = self.value[places], self.values[:, places], self.moved[:, places]
+        return self._replace(cases=self.cases[places], value=value, values=values, moved=moved)
 
     def around(self, value: Floats) -> "Replicates":
         """Return the replicates shifted to *value*, which the merging of bins had changed."""
@@ -244,7 +240,7 @@ def _evaluated(
     etas: list[float],
     points: PointMetrics | WithinBudget | None,
     counts: Counted,
-    drawn: Iterator[tuple[Rows, Rows]],
+    drawn: Iterator[Sequence[Rows]],
 ) -> Replicates:
     """Return the values of a log and of its resampled logs, and the effect of one row more or less."""
     histogram = counts.histogram

@@ -62,7 +62,7 @@ def _urns(counts: Histogram | StrataCounts) -> list[_Urn]:
     ]
 
 
-def draws(counts: Counted, logs: Resampling, *, smooth: bool = False) -> Iterator[tuple[Rows, Rows]]:
+def draws(counts: Counted, logs: Resampling, *, smooth: bool = False) -> Iterator[Sequence[Rows]]:
     """Yield positives and negatives of resampled logs, some logs at a time, of shape (logs, bins).
 
     Rows are drawn with replacement, or by ``draw_smoothly`` if *smooth*: separately for positives and
@@ -89,10 +89,10 @@ def draws(counts: Counted, logs: Resampling, *, smooth: bool = False) -> Iterato
             if urn.traffic:
                 weight = weight * rng.gamma(urn.traffic, size=(some, 1)) / urn.traffic
             drawn[urn.classes] += weight * np.moveaxis(rows.reshape(some, -1, bins), 1, 0)
-        yield drawn[0], drawn[1]
+        yield drawn
 
 
-def halves(counts: Counted, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
+def halves(counts: Counted, logs: Resampling) -> Iterator[Sequence[Rows]]:
     """Yield positives and negatives in each bin of a random half of the log, *repeats* times.
 
     The other half has the other rows. Identical models get the same halves; with buckets the halves of all
@@ -110,7 +110,7 @@ def halves(counts: Counted, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
         for urn in urns:
             half = drawing.draw_without_replacement(rng, urn.rows.ravel(), int(urn.rows.sum()) // 2)
             drawn[urn.classes] += urn.weight * half.reshape(urn.rows.shape)
-        yield drawn[0], drawn[1]
+        yield drawn
 
 
 def _name_of_units(counts: Counted) -> dict[str, Any]:
@@ -198,9 +198,8 @@ def _parts(members: Sequence[StrataCounts], rng: np.random.Generator) -> list[Bu
             at = cell - ends[number]
             weighed, bins = member.weights[cells[number].row[at]] * drawn, cells[number].shape[1]
             sides.append(sparse_rows(weighed, (part, cells[number].col[at]), (1 << _HALVINGS, bins)))
-        both, drawn = (sides[0], sides[1]), member.rows.histogram.sizes
-        weighted = member.rows._replace(histogram=member.histogram, classes=both, drawn=drawn)
-        found.append(weighted._replace(heaviest=member.heaviest, even=member.sizes))
+        drawn = member.rows.histogram.sizes
+        found.append(BucketCounts(member.histogram, sides, member.heaviest, member.sizes, drawn))
     return found
 
 

@@ -1,9 +1,8 @@
 """Counts -> the crossovers of pairs of models, with intervals from resampled logs."""
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -167,15 +166,14 @@ _BEYOND = "resampled logs are compared at prevalences from 1e-7 to 1 - 1e-7, or 
 _RARE = "fewer than 2 resampled logs have it"
 
 
-@dataclass(frozen=True, slots=True)
-class Borders:
+class Borders(NamedTuple):
     """The values of models in resampled logs, from which crossovers are found."""
 
     over: Over
     #: By model: values of shape (logs, grid points), higher is better.
-    values: dict[object, Floats] = field(default_factory=dict)
+    values: dict[object, Floats]
     #: ``Replicates.sizes`` by model.
-    sizes: dict[object, tuple[float, float]] = field(default_factory=dict)
+    sizes: dict[object, Sequence[float]]
 
     def overtakings(self, below: object, above: object, place: float) -> Floats:
         """Return where *above* overtakes *below* in the logs where it does, each time nearest to *place*."""
@@ -256,6 +254,6 @@ def _grouped(
     groups: dict[tuple[object, ...], Borders] = {}
     for replicates in found:
         model, *keys = replicates.histogram.group.row(0)
-        borders = groups.setdefault(tuple(keys), Borders(over))
+        borders = groups.setdefault(tuple(keys), Borders(over, {}, {}))
         borders.values[model], borders.sizes[model] = values(replicates), replicates.sizes
     return groups
