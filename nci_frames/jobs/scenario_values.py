@@ -10,7 +10,7 @@ from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.jobs.gates.measure import NO_BOUNDS, NO_PREVALENCE, drawn_rates, segment_text, segment_texts
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
 from nci_frames.questions.places import main_beta
-from nci_frames.schemas import BUCKET, REPEAT
+from nci_frames.schemas import BUCKET, REPEAT, undefined_is_nan
 
 #: Metrics of each model in each scenario.
 SCENARIO_METRICS = ("precision", "f_beta", "pos_fraction")
@@ -25,6 +25,7 @@ SCENARIO_VALUES: dict[str, Any] = {
 _PLACE = ["scenario", "segment", "model", "metric"]
 
 
+@undefined_is_nan()
 def scenario_values(job: Job, counts: Callable[[Sequence[str]], pl.DataFrame]) -> pl.DataFrame:
     """Return precision, F-beta and the positive fraction of every model in every scenario.
 

@@ -9,12 +9,13 @@ from nci_frames.counts.strata import weighted_sums
 from nci_frames.evaluation.field.prevalences import field_of
 from nci_frames.options.report import SegmentOptions
 from nci_frames.questions.units import Pools
-from nci_frames.schemas import COUNTS, REPEAT, key_text
+from nci_frames.schemas import COUNTS, REPEAT, key_text, undefined_is_nan
 
 #: Key value of the merged segments.
 _OTHER = "other"
 
 
+@undefined_is_nan()
 def small_segments(
     counts: pl.DataFrame, keys: Sequence[str], least: SegmentOptions, by_unit: pl.DataFrame | None = None
 ) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from nci_frames.jobs.scenario_values import SCENARIO_METRICS
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 from nci_frames.questions.places import main_beta
 from nci_frames.questions.units import Pools
-from nci_frames.schemas import BUCKET, PROJECTION, REPEAT
+from nci_frames.schemas import BUCKET, PROJECTION, REPEAT, undefined_is_nan
 
 _BOUNDS, _SUPPORT = ("lower", "upper"), ("supported", "reason")
 _PREVALENCES = ("segment", "model", "prevalence", *_BOUNDS, "fit_statistic", "fit_p_value", *_SUPPORT)
@@ -68,6 +68,7 @@ class TrafficTables:
         return facts
 
 
+@undefined_is_nan()
 def traffic_tables(job: Job, asked: Traffic, labelled: RunCounts, traffic: RunCounts) -> TrafficTables:
     """Estimate the prevalence of the traffic, for all rows and by segments, and metrics at it.
 

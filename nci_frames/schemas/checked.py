@@ -139,8 +139,8 @@ def _hint(value: str, kinds: tuple[Any, ...], items: tuple[Any, ...]) -> str | N
     if _NUMBERS.intersection(kinds):
         with contextlib.suppress(ValueError):
             return f"did you mean the number {float(value):g}?"
-    words = (get_args(one) for one in (*kinds, *items) if get_origin(one) is Literal)
-    close = nearest_name(value, itertools.chain.from_iterable(words))
+    words = [word for one in (*kinds, *items) if get_origin(one) is Literal for word in get_args(one)]
+    close = nearest_name(value, words)
     return f"did you mean {close!r}?" if close else None
 
 

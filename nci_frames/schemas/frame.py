@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -258,19 +259,19 @@ class FrameSchema:
         return remember(finished, self.looked_at(finished)) if right else finished
 
 
+#: Context, or decorator, of arithmetic without warnings: 0/0 is NaN, which tables show as null.
+undefined_is_nan = partial(np.errstate, divide="ignore", invalid="ignore", over="ignore")
+
 #: Number of nested calls of public functions.
 _DEPTH = ContextVar("depth", default=0)
 
 
 @contextlib.contextmanager
 def within() -> Iterator[None]:
-    """Mark a nested call: frames passed inside it were checked by the outer call.
-
-    Arithmetic inside it follows IEEE 754 without warnings: 0/0 is NaN, which tables show as null.
-    """
+    """Mark a nested call: frames passed inside it were checked by the outer call. Undefined is NaN in it."""
     token = _DEPTH.set(_DEPTH.get() + 1)
     try:
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        with undefined_is_nan():
             yield
     finally:
         _DEPTH.reset(token)

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
+
+from nci_frames.schemas import undefined_is_nan
 
 
 @pytest.fixture(autouse=True)
 def undefined_values_are_no_warnings() -> Iterator[None]:
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+    with undefined_is_nan():
         yield

@@ -17,7 +17,7 @@ from nci_frames.jobs.gates.sequential import log_martingale
 from nci_frames.jobs.job_file.gates import Gate
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.run_counts import Scope
-from nci_frames.schemas import BUCKET, REPEAT
+from nci_frames.schemas import BUCKET, REPEAT, undefined_is_nan
 
 Verdict = Literal["pass", "fail", "undecided"]
 #: A model, and a segment as JSON.
@@ -47,6 +47,7 @@ class Reference:
     asked: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
+@undefined_is_nan()
 def judge_gates(job: Job, counts: Counts, reference: Reference | None) -> pl.DataFrame:
     """Judge every gate of a job, for each of its models and segments.
 
