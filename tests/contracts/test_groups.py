@@ -110,9 +110,9 @@ IN_OTHER_WORDS = {
     "cross_fit": "a class has fewer than two rows",
     "decompose_difference": "undefined in the segment",
 }
-OF_BOTH: list[tuple[str, dict[str, Any]]] = [
+OF_BOTH: list[Any] = [
     *(
-        (name, {})
+        pytest.param(name, {}, marks=pytest.mark.thorough)
         for name, call in calls().items()
         if call.takes in ("counts", "rates") and call.of_frames and name not in OF_ONE_CLASS
     ),
@@ -127,7 +127,6 @@ OF_BOTH: list[tuple[str, dict[str, Any]]] = [
 LACKING = {2: ("no positives", ("tp", "fn")), 3: ("no negatives", ("fp", "tn"))}
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "options"), OF_BOTH)
 def test_a_group_without_a_class_has_no_value_and_says_why(name, options):
     call = calls()[name]
