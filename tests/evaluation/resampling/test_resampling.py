@@ -112,7 +112,6 @@ def test_the_law_is_that_of_the_row_bootstrap():
         assert stats.ks_2samp(counted, by_row).pvalue > 0.001
 
 
-@pytest.mark.thorough
 def test_bounds_of_pr_auc_are_percentiles_and_what_rows_may_do_that_the_log_lacks():
     log = random_log(2000)
     counts = nf.count_confusion(log, thresholds="exact", by=[])
