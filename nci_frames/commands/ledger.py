@@ -50,14 +50,10 @@ def ledger() -> None:
 @click.option("--buckets", type=ROWS, help="Number of buckets of units, 20 or more.  [default: 256]")
 @click.option("--run", help="Name of the run, for read --as-of.  [default: the time]")
 @choice_option(
-    "--on-changed",
-    ["raise", "keep", "recount"],
-    "How to treat a counted file whose content has changed.",
+    "--on-changed", ["raise", "keep", "recount"], "How to treat a counted file whose content has changed."
 )
 @click.option(
-    "--keep-going",
-    is_flag=True,
-    help="Skip files that cannot be counted; the exit code is then 3.",
+    "--keep-going", is_flag=True, help="Skip files that cannot be counted; the exit code is then 3."
 )
 @click.pass_context
 def append(

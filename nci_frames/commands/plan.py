@@ -40,9 +40,7 @@ _RATES = Kind("number[,number]", _one_or_two, {})
 @click.option("--fpr", type=_RATES, help="Expected false-positive rate; with --compare one per model.")
 @click.option("--compare", help="Metric by which two models are compared, e.g. recall.")
 @click.option(
-    "--power",
-    type=_SHARE,
-    help="With --compare: probability to detect a true difference.  [default: 0.8]",
+    "--power", type=_SHARE, help="With --compare: probability to detect a true difference.  [default: 0.8]"
 )
 @click.option(
     "--correlation",

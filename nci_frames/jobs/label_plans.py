@@ -221,7 +221,8 @@ class PlanOptions:
                 msg, hint=f"{Call('threshold={model: number}', '--threshold MODEL=NUMBER,MODEL=NUMBER')}"
             )
         allowed = 'two different models, of which none is called "both" or "none"'
-        check_allowed(len({*models} - {"both", "none"}) == 2, "compare", models, allowed)
+        two = len(models) == 2 and len({*models} - {"", "both", "none"}) == 2
+        check_allowed(two, "compare", models, allowed)
         given = self.threshold
         if not isinstance(given, Mapping):
             return dict.fromkeys(models, float(given))

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from nci_frames.options.kinds import Kind, named_numbers
-from nci_frames.options.setting import Setting
+from nci_frames.options.setting import setting
 
 
 def _priors(value: Any) -> Any:
@@ -31,20 +31,15 @@ def _costs(value: Any) -> Any:
 class ClassOptions:
     """The mix of the classes at which models are compared, and the costs of decisions."""
 
-    priors: Annotated[
-        Any,
-        Setting(
-            Kind("mix or file", _priors, {}),
-            "With --classes: mix of the classes: observed, uniform, shares such as cat=0.1,dog=0.9, or a CSV "
-            "or Parquet file with the columns class, prior and, optionally, scenario; the first scenario is "
-            "the one to choose at.",
-        ),
-    ] = "observed"
-    class_cost: Annotated[
-        Any,
-        Setting(
-            Kind("label:decision=cost", _costs, {}),
-            "With --classes: choose by expected cost, given the costs of decisions, e.g. "
-            "cat:dog=5,dog:cat=1; all others cost nothing.",
-        ),
-    ] = None
+    priors: Any = setting(
+        Kind("mix or file", _priors, {}),
+        "With --classes: mix of the classes: observed, uniform, shares such as cat=0.1,dog=0.9, or a CSV "
+        "or Parquet file with the columns class, prior and, optionally, scenario; the first scenario is "
+        "the one to choose at.",
+        default="observed",
+    )
+    class_cost: Any = setting(
+        Kind("label:decision=cost", _costs, {}),
+        "With --classes: choose by expected cost, given the costs of decisions, e.g. "
+        "cat:dog=5,dog:cat=1; all others cost nothing.",
+    )

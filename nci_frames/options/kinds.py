@@ -3,6 +3,7 @@
 import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,19 +13,17 @@ import click
 from nci_frames.base.arguments import grid_numbers, number_of
 
 
+@dataclass(eq=False)
 class Kind(click.ParamType[Any]):
     """Parser of a value from the command line or from TOML."""
 
-    def __init__(
-        self, name: str, read: Callable[[Any], Any], schema: Mapping[str, Any], choices: Sequence[str] = ()
-    ) -> None:
-        self.name = name
-        #: Raises ValueError for an invalid value; returns parsed values unchanged.
-        self.read = read
-        #: JSON Schema of the value in a job file.
-        self.schema = schema
-        #: The allowed words, if the value is a list of words.
-        self.choices = choices
+    name: str
+    #: Raises ValueError for an invalid value; returns parsed values unchanged.
+    read: Callable[[Any], Any]
+    #: JSON Schema of the value in a job file.
+    schema: Mapping[str, Any]
+    #: The allowed words, if the value is a list of words.
+    choices: Sequence[str] = ()
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
         """Return the allowed words, if there are any."""

@@ -1,8 +1,8 @@
 """A setting: a field of a dataclass that is both an option of commands and a key of job files."""
 
 from collections.abc import Callable, MutableMapping
-from dataclasses import dataclass, fields
-from typing import Any, TypeVar, get_args, get_type_hints
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, TypeVar, get_args
 
 import click
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Kind and help text of a field, as metadata of its annotation."""
+    """Kind, help text and names of a field."""
 
     kind: Kind
     help: str
@@ -25,8 +25,7 @@ class Setting:
     @staticmethod
     def of(table: type, name: str) -> "Setting":
         """Return the setting of a field."""
-        (setting,) = get_type_hints(table, include_extras=True)[name].__metadata__
-        return setting  # type: ignore[no-any-return]
+        return next(each.metadata["setting"] for each in fields(table) if each.name == name)  # type: ignore[no-any-return]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
         """Return the pydantic schema that reads the key."""
@@ -54,13 +53,25 @@ class Setting:
         )
 
 
+def setting(kind: Kind, told: str, default: Any = None, **names: str) -> Any:
+    """Return a field that is a setting; *told* is its help text, *names* are ``short`` and ``flag``."""
+    return field(default=default, metadata={"setting": Setting(kind, told, **names)})
+
+
+def settings(table: type[T]) -> type[T]:
+    """Let pydantic read the fields of a dataclass by the kinds of their settings."""
+    for each in fields(table):  # type: ignore[arg-type]
+        each.type = Annotated[each.type, each.metadata["setting"]]
+    return table
+
+
 def options_of(table: type, *without: str) -> Callable[[C], C]:
     """Add an option for each field of a dataclass of settings, in order."""
-    names = [field for field in fields(table) if field.name not in without]
+    settings_of = [each for each in fields(table) if each.name not in without]
 
     def added(command: C) -> C:
-        for field in reversed(names):
-            command = Setting.of(table, field.name).option(field.name, field.default)(command)
+        for each in reversed(settings_of):
+            command = each.metadata["setting"].option(each.name, each.default)(command)
         return command
 
     return added
@@ -68,7 +79,7 @@ def options_of(table: type, *without: str) -> Callable[[C], C]:
 
 def taken(table: type[T], given: MutableMapping[str, Any]) -> T:
     """Remove the fields of a dataclass of settings from the given options, and return the dataclass."""
-    return table(**{field.name: given.pop(field.name) for field in fields(table) if field.name in given})  # type: ignore[arg-type]
+    return table(**{each.name: given.pop(each.name) for each in fields(table) if each.name in given})  # type: ignore[arg-type]
 
 
 def _together(_ctx: click.Context, _param: click.Parameter, value: tuple[Any, ...]) -> tuple[Any, ...]:

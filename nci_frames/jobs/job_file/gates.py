@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import core_schema
@@ -80,6 +80,17 @@ class Model(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
+    @model_validator(mode="after")
+    def _no_contradictions(self) -> Self:
+        for problem, there in self.contradictions().items():
+            if there:
+                raise ValueError(problem)
+        return self
+
+    def contradictions(self) -> dict[str, bool]:
+        """Return the possible problems between keys of the table, and whether each of them is there."""
+        return {}
+
 
 class ValueThreshold(Model):
     """Range of the value: `lower`, `upper`, or both."""
@@ -87,13 +98,13 @@ class ValueThreshold(Model):
     lower: Finite | None = None
     upper: Finite | None = None
 
-    @model_validator(mode="after")
-    def _some_bound(self) -> "ValueThreshold":
-        if self.lower is None and self.upper is None:
-            raise ValueError("give lower, upper, or both")
-        if self.lower is not None and self.upper is not None and self.lower > self.upper:
-            raise ValueError("lower must not be above upper")
-        return self
+    def contradictions(self) -> dict[str, bool]:
+        """Return the problems of the bounds."""
+        low, high = self.lower, self.upper
+        return {
+            "give lower, upper, or both": low is None and high is None,
+            "lower must not be above upper": low is not None and high is not None and low > high,
+        }
 
 
 class ChangeThreshold(Model):
@@ -105,11 +116,9 @@ class ChangeThreshold(Model):
     direction: Literal["higher_is_better", "lower_is_better"] | None = None
     """Direction of improvement; by default that of the metric."""
 
-    @model_validator(mode="after")
-    def _one_of_both(self) -> "ChangeThreshold":
-        if (self.absolute is None) == (self.relative is None):
-            raise ValueError("give either absolute or relative")
-        return self
+    def contradictions(self) -> dict[str, bool]:
+        """Return the problem of the limits."""
+        return {"give either absolute or relative": (self.absolute is None) == (self.relative is None)}
 
 
 class Champion(Model):
@@ -180,46 +189,34 @@ class Gate(Model):
         less = asked_metric(self.metric).direction == "minimize"
         return less if named is None else named == "lower_is_better"
 
-    @model_validator(mode="after")
-    def _within_range(self) -> "Gate":
-        found, promise = asked_metric(self.metric), self.value_threshold
-        if promise is not None:
-            for bound in (promise.lower, promise.upper):
-                if bound is not None and not found.lower <= bound <= found.upper:
-                    raise ValueError(
-                        f"{bound:g} is no value of {self.metric}, which is {found.lower:g} to {found.upper:g}"
-                    )
-        undirected = self.champion is not None or (
-            self.change_threshold is not None and self.change_threshold.direction is None
+    def contradictions(self) -> dict[str, bool]:
+        """Return the problems of the metric, of the condition, and of a sequential gate."""
+        found, value, change = asked_metric(self.metric), self.value_threshold, self.change_threshold
+        bounds = [] if value is None else [bound for bound in (value.lower, value.upper) if bound is not None]
+        outside = [bound for bound in bounds if not found.lower <= bound <= found.upper]
+        scenario, own, leads = (
+            self.scenario is not None,
+            self.prevalence != "observed",
+            self.champion is not None,
         )
-        if undirected and found.direction == "target":
-            raise ValueError(f"{self.metric} is neither better nor worse when higher")
-        return self
-
-    @model_validator(mode="after")
-    def _one_promise(self) -> "Gate":
-        if sum(getattr(self, name) is not None for name in _PROMISES) != 1:
-            raise ValueError("give one of value_threshold, change_threshold and champion")
-        if self.scenario is not None and self.prevalence != "observed":
-            raise ValueError("give either scenario or prevalence")
-        if self.champion is not None and (self.scenario is not None or self.prevalence != "observed"):
-            raise ValueError("a champion has prevalences of its own: omit scenario and prevalence")
-        if self.champion is not None and self.models:
-            raise ValueError("a champion is compared with all other models: omit models")
-        return self
-
-    @model_validator(mode="after")
-    def _one_look_after_another(self) -> "Gate":
-        if not self.sequential:
-            return self
-        promise = self.value_threshold
-        if promise is None or asked_metric(self.metric).name not in ("recall", "fpr"):
-            raise ValueError("sequential needs a value_threshold of recall or fpr, which are shares of rows")
-        if promise.lower is not None and promise.upper is not None:
-            raise ValueError("sequential takes one bound: lower or upper")
-        if self.window == "last":
-            raise ValueError('sequential counts all rows since the beginning: omit window = "last"')
-        return self
+        directed = leads or (change is not None and change.direction is None)
+        sequential, last = self.sequential, self.window == "last"
+        no_share = sequential and (value is None or found.name not in ("recall", "fpr"))
+        kinds = sum(getattr(self, name) is not None for name in _PROMISES)
+        span = f"which is {found.lower:g} to {found.upper:g}"
+        return {
+            **{f"{bound:g} is no value of {self.metric}, {span}": True for bound in outside},
+            f"{self.metric} is neither better nor worse when higher": directed
+            and found.direction == "target",
+            "give one of value_threshold, change_threshold and champion": kinds != 1,
+            "give either scenario or prevalence": scenario and own,
+            "a champion has prevalences of its own: omit scenario and prevalence": leads
+            and (scenario or own),
+            "a champion is compared with all other models: omit models": leads and self.models != (),
+            "sequential needs a value_threshold of recall or fpr, which are shares of rows": no_share,
+            "sequential takes one bound: lower or upper": sequential and len(bounds) > 1,
+            'sequential counts all rows since the beginning: omit window = "last"': sequential and last,
+        }
 
     @property
     def of_class(self) -> Literal["positives", "negatives"]:

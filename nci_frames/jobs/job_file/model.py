@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import polars as pl
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.counting.logs.rows import check_key
@@ -128,11 +128,9 @@ class SegmentScenario(Model):
     table: str | None = None
     """Parquet or CSV file with a column for the key and a column `prevalence`, relative to the job file."""
 
-    @model_validator(mode="after")
-    def _one_of_both(self) -> "SegmentScenario":
-        if (self.prevalence is None) == (self.table is None):
-            raise ValueError("give either prevalence or table")
-        return self
+    def contradictions(self) -> dict[str, bool]:
+        """Return the problem of the prevalences."""
+        return {"give either prevalence or table": (self.prevalence is None) == (self.table is None)}
 
     def named(self, counts: pl.DataFrame) -> tuple[pl.Expr, pl.DataFrame]:
         """Return a filter for rows whose key value the scenario names, and the prevalence of each value."""
@@ -198,34 +196,35 @@ class Job(Model):
     output: Annotated[Output, Field(default_factory=Output)]
     gates: tuple[Gate, ...] = ()
 
-    @model_validator(mode="after")
-    def _names_exist(self) -> "Job":
-        if self.buckets is not None and self.columns.unit is None:
-            raise ValueError("buckets divide units, and columns.unit names none")
-        if self.traffic is not None and self.thresholds == "exact":
-            raise ValueError("traffic is compared at thresholds that both logs have: give them as numbers")
+    def contradictions(self) -> dict[str, bool]:
+        """Return the problems between tables: names that do not exist, and settings that exclude others."""
         by = {name: s.by for name, s in self.scenarios.items() if isinstance(s, SegmentScenario)}
         keys = [(f"scenario {name!r}", key) for name, key in by.items()]
         keys += [(f"gate {gate.name!r}", key) for gate in self.gates for key in gate.segments]
         keys += [("traffic", key) for key in self.traffic_keys]
-        for what, key in keys:
-            if key not in self.segments.keys:
-                raise ValueError(f"{what}: {key!r} is not among segments.keys")
+        no_unit, weighted = self.columns.unit is None, self.columns.weight is not None
+        exact = self.traffic is not None and self.thresholds == "exact"
+        found = {
+            "buckets divide units, and columns.unit names none": no_unit and self.buckets is not None,
+            "traffic is compared at thresholds that both logs have: give them as numbers": exact,
+            **{
+                f"{what}: {key!r} is not among segments.keys": key not in self.segments.keys
+                for what, key in keys
+            },
+        }
         names = [gate.name for gate in self.gates]
+        bets = "sequential bets on each row, and rows of other weights are other bets"
         for gate in self.gates:
-            told, scenario = f"gate {gate.name!r}", gate.scenario
-            if gate.sequential and self.columns.weight is not None:
-                raise ValueError(
-                    f"{told}: sequential bets on each row, and rows of other weights are other bets: "
-                    "omit sequential, or columns.weight"
-                )
-            if names.count(gate.name) > 1:
-                raise ValueError(f"two gates have the name {gate.name!r}")
-            if scenario is not None and scenario not in self.scenarios:
-                raise ValueError(f"{told}: there is no scenario {scenario!r}")
-            if scenario in by and by[scenario] not in gate.segments:
-                raise ValueError(f"{told}: scenario {scenario!r} needs the segment {by[scenario]!r}")
-        return self
+            told, at = f"gate {gate.name!r}", gate.scenario
+            key = by.get(at or "")
+            found |= {
+                f"{told}: {bets}: omit sequential, or columns.weight": gate.sequential and weighted,
+                f"two gates have the name {gate.name!r}": names.count(gate.name) > 1,
+                f"{told}: there is no scenario {at!r}": at is not None and at not in self.scenarios,
+                f"{told}: scenario {at!r} needs the segment {key!r}": key is not None
+                and key not in gate.segments,
+            }
+        return found
 
     @property
     def traffic_keys(self) -> tuple[str, ...]:
