@@ -31,6 +31,7 @@ from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.own_thresholds import OwnPoints, best_values
 from nci_frames.questions.undefined import off_scale, uncounted
 from nci_frames.schemas import beside, rows_where
+from nci_frames.tables.cells import pick_evenly
 
 #: Largest number of models with curves: more cannot be distinguished by colour and stroke.
 MOST_MODELS = 12
@@ -319,10 +320,8 @@ class LogTables(Compared):
     @property
     def _tested(self) -> tuple[float, ...]:
         """The main prevalences, with evenly chosen others up to ``_MOST_TESTED``."""
-        grid = self.prevalence
-        steps = min(len(grid), _MOST_TESTED)
-        picked = {grid[round(step * (len(grid) - 1) / max(steps - 1, 1))] for step in range(steps)}
-        return tuple(sorted(picked.union(self.main_prevalences)))
+        picked = pick_evenly(self.prevalence, _MOST_TESTED)
+        return tuple(sorted({*picked, *self.main_prevalences}))
 
     def _prevalence_winners(self, points: pl.DataFrame) -> pl.DataFrame:
         main = self.main_beta

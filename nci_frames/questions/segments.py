@@ -14,13 +14,7 @@ from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.support.reasons import first_reason, in_brief
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, shown_models
-from nci_frames.questions.segment_lines import (
-    is_worse,
-    judged_model,
-    metric_name,
-    said_of,
-    segment_lines,
-)
+from nci_frames.questions.segment_lines import is_worse, judged_model, metric_name, said_of, segment_lines
 from nci_frames.schemas import beside, key_text, missing_name
 from nci_frames.tables.names import drawable
 from nci_frames.tables.numbers import f_beta_name, format_grid, format_threshold, format_value, sentence
@@ -315,13 +309,7 @@ QUESTIONS = (
         section="segments",
         table=traffic,
     ),
-    _picture(
-        "chosen",
-        _chosen_title,
-        _chosen,
-        _draw_chosen,
-        chosen="segments",
-    ),
+    _picture("chosen", _chosen_title, _chosen, _draw_chosen, chosen="segments"),
     _picture(
         "segments",
         lambda comparison: f"PR-AUC over prevalence {_by(comparison)}",

@@ -8,8 +8,7 @@ from nci_frames.charts.parts.lines import draw_lines
 from nci_frames.evaluation.metrics import asked_metric
 from nci_frames.questions.answer_lines import answer_lines, measure_words, value_name
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.first_questions import first_questions
-from nci_frames.questions.report_question import Chart, of_shown, picture, shown_models
+from nci_frames.questions.report_question import Chart, first_questions, of_shown, picture, shown_models
 from nci_frames.tables.numbers import format_grid, sentence
 
 #: Largest number of models with bands: more bands overlap too much.
@@ -53,11 +52,6 @@ QUESTIONS = (
         measure=lambda comparison: value_name(comparison.question),
     ),
     picture(
-        "value",
-        _over_title,
-        _over_prevalence,
-        _draw_over_prevalence,
-        section="answer",
-        rule="prevalence",
+        "value", _over_title, _over_prevalence, _draw_over_prevalence, section="answer", rule="prevalence"
     ),
 )

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -13,14 +13,17 @@ from altair.utils.schemapi import debug_mode
 from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts.theme import DARK, DASHES, WIDTH, ModelStyle
 from nci_frames.questions import segment_lines
+from nci_frames.questions.class_comparison import ClassComparison
+from nci_frames.questions.classes import lines_at, mix_in_words, opening_class
 from nci_frames.questions.comparison import Comparison
+from nci_frames.questions.order import leads_in_words
 from nci_frames.questions.ranked import doubt_of, ranked_tables
 from nci_frames.questions.report import Answered
 from nci_frames.questions.report_question import AnyComparison, shown_models
 from nci_frames.questions.segments import segment_numbers
 from nci_frames.reporting.bundle import vega_bundle
 from nci_frames.reporting.content import Content
-from nci_frames.reporting.live import live_numbers
+from nci_frames.reporting.live import answers_at, live_numbers, looked_up
 from nci_frames.reporting.templates import NUMBERS, own, template
 from nci_frames.tables import numbers
 from nci_frames.tables.packed import packed
@@ -37,6 +40,8 @@ _SCRIPTS = (
 #: Maximum height of charts; charts lower than the second number get a row of their own.
 _HIGH, _LOW = 300, 150
 _TENS = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1)
+#: Columns of a model that the page of several classes looks up.
+_OF_CLASSES = ("model", "rank", "value", "lower", "upper", "distinguishable", "supported")
 
 
 def _cell(value: object) -> str:
@@ -67,6 +72,31 @@ def render_report(comparison: Comparison, /, **more: Any) -> str:
         segment_lines=segment_lines,
         shifts=_largest_shifts(comparison.shifts),
     )
+
+
+def render_class_page(comparison: ClassComparison, /, **more: Any) -> str:
+    """Return the page as a string; *more* are further fields of ``Content``."""
+    content = Content(comparison, **more)
+    own, places, names = comparison.shares, comparison.places, [*comparison.leads]
+    first, at_mix = names.index(opening_class(comparison)), [places.index(own[name]) for name in names]
+    asked = {"label": "Class", "words": names, "first": first}
+    measure, models, beta = comparison.measure, comparison.models, comparison.beta
+    answers = [answers_at(measure, _along(comparison, name), models, _OF_CLASSES) for name in names]
+    live = looked_up(models, places, at_mix[first], asked=asked, answers=answers, beta=beta, own=at_mix)
+    return render_page("classes.html.jinja", content, live, mix=mix_in_words(comparison))
+
+
+def _along(comparison: ClassComparison, name: str) -> Iterator[tuple[list[str], list[dict[str, Any]]]]:
+    """Yield the sentences and the rows of the models at each share of a class."""
+    leads, curves = comparison.leads[name], comparison.curves.filter(pl.col("class") == name)
+    best, others = leads_in_words(leads), "the others in proportion"
+    along = "whatever" if len(leads) == 1 else "along"
+    told = f"Best {along} the share of class {name}, {others}: {best}"
+    for (share,), part in curves.group_by("share", maintain_order=True):
+        rows, where = part, f"Where class {name} has {numbers.format_grid(100 * share)} %, {others}"
+        if share == comparison.shares[name]:
+            rows, where = comparison.answer, f"At {mix_in_words(comparison)}"
+        yield lines_at(where, comparison, rows.to_dicts(), told), rows.to_dicts()
 
 
 def render_page(name: str, content: Content, live: Mapping[str, Any], **more: Any) -> str:

@@ -11,9 +11,8 @@ from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report import CLASS_TITLE, TITLE
 from nci_frames.questions.report_question import ReportQuestion
-from nci_frames.reporting.class_page import render_class_page
 from nci_frames.reporting.content import Content
-from nci_frames.reporting.html import render_report
+from nci_frames.reporting.html import render_class_page, render_report
 from nci_frames.reporting.json import render_class_json, render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import render_text

@@ -20,6 +20,14 @@ from nci_frames.tables.cells import Cell, RankedCells, ranked_cells
 from nci_frames.tables.latex import latex_signs
 from nci_frames.tables.numbers import UNDEFINED, format_grid, format_group, format_value
 
+#: Forms of a doubtful number, of the best one, of its rank and of its group.
+_HTML = (
+    '<span style="opacity: 0.75">{} ?</span>',
+    "<strong>{}</strong>",
+    "<small>{}</small>",
+    "<sup>{}</sup>",
+)
+_LATEX = ("{} ?", r"\textbf{{{}}}", r"\,{{\scriptsize {}}}", r"\textsuperscript{{{}}}")
 _SPANNERS = {"prevalence": "prevalence η", "beta": "β"}
 _NOTE, _SHADED = "Small number: rank, 1 is best. Bold: best.", " Shading: value from 0 to 1."
 _NOTE_GROUPED = "Letter: a may be the best of all, b the best of those that are left, and so on."
@@ -137,12 +145,10 @@ def _cells_table(cells: RankedCells, *, metric: str, over: str) -> GT:
 
 def _text(cell: Cell) -> str:
     """Return the text of one cell as HTML."""
-    number = _number(cell.value)
-    if cell.doubtful:
-        return f'<span style="opacity: 0.75">{number} ?</span>'
-    rank = "" if cell.rank is None else f"<small>{cell.rank}</small>"
-    group = "" if cell.group is None else f"<sup>{format_group(cell.group)}</sup>"
-    return (f"<strong>{number}</strong>" if cell.rank == 1 else number) + rank + group
+    shown = format_value(cell.value)
+    # The data of a number are all its digits.
+    number = shown if cell.value is None else f'<data value="{cell.value!r}">{shown}</data>'
+    return _marked(cell, number, _HTML)
 
 
 def _shade(cell: Cell) -> str:
@@ -155,17 +161,17 @@ def _shade(cell: Cell) -> str:
 
 def _latex_cell(cell: Cell) -> str:
     """Return the text of one cell as LaTeX."""
-    number = format_value(cell.value)
+    return _marked(cell, format_value(cell.value), _LATEX)
+
+
+def _marked(cell: Cell, number: str, forms: tuple[str, str, str, str]) -> str:
+    """Mark the number of a cell as doubtful, or as the best one, and add its rank and group."""
+    doubtful, best, rank, group = forms
     if cell.doubtful:
-        return f"{number} ?"
-    rank = "" if cell.rank is None else rf"\,{{\scriptsize {cell.rank}}}"
-    group = "" if cell.group is None else rf"\textsuperscript{{{format_group(cell.group)}}}"
-    return (rf"\textbf{{{number}}}" if cell.rank == 1 else number) + rank + group
-
-
-def _number(value: float | None) -> str:
-    """Format a value for people, with all its digits as HTML data."""
-    return UNDEFINED if value is None else f'<data value="{value!r}">{format_value(value)}</data>'
+        return doubtful.format(number)
+    text = best.format(number) if cell.rank == 1 else number
+    text += "" if cell.rank is None else rank.format(cell.rank)
+    return text + ("" if cell.group is None else group.format(format_group(cell.group)))
 
 
 def _literal(text: str) -> str:
