@@ -20,6 +20,7 @@ from nci_frames.evaluation.metrics.classes import metric_of_all
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.questions.compared import computed
 from nci_frames.questions.order import Lead, read_leads
+from nci_frames.questions.question import check_measure
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, checked
 
 #: Largest number of values along the shares of all classes, and of steps along each share.
@@ -91,9 +92,7 @@ class ClassComparison:
 
     def __init__(self, class_counts: Frame, priors: Any, metric: str | None, beta: float, cost: Any) -> None:
         known = metric_of_all(metric or ("macro_f_beta" if cost is None else "expected_cost"))
-        if cost is not None and known.name != "expected_cost":
-            found = f"metric {known.name!r} and costs"
-            raise ParameterError("give either another metric or costs", found=found, hint="omit one of them")
+        check_measure(known.name, cost)
         #: The question, its options for ``project_classes``, and the metric in words.
         self.metric, self.beta, self.cost = known.name, beta_value(beta), cost
         self.asked: dict[str, Any] = {"beta": self.beta, "cost": cost}

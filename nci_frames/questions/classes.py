@@ -208,14 +208,8 @@ QUESTIONS = (
         _draw_simplex,
         section="order",
     ),
-    ReportQuestion(
-        name="mixes", title="Which model is best at other mixes?", section="order", table=_other_mixes
-    ),
-    ReportQuestion(
-        name="classes", title=_at("How well is each class decided"), section="segments", table=_each_class
-    ),
+    ReportQuestion("mixes", "Which model is best at other mixes?", "order", _other_mixes),
+    ReportQuestion("classes", _at("How well is each class decided"), "segments", _each_class),
     picture("matrix", "How often does each class get each decision?", _counts, classes.chart_class_matrix),
-    ReportQuestion(
-        name="mistakes", title=_at("Which decisions are wrong most often"), section="charts", table=_mistakes
-    ),
+    ReportQuestion("mistakes", _at("Which decisions are wrong most often"), "charts", _mistakes),
 )

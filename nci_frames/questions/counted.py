@@ -53,8 +53,6 @@ QUESTIONS = (
         table=partial(_doubts, asked=False),
         say=lambda table: [f"Charts and tables at the default threshold: {why}." for why in table["doubt"]],
     ),
-    ReportQuestion(name="counts", title=_title, section="data", table=_points),
-    ReportQuestion(
-        name="undefined", title="Groups whose rates are undefined", section="data", table=_undefined
-    ),
+    ReportQuestion("counts", _title, "data", _points),
+    ReportQuestion("undefined", "Groups whose rates are undefined", "data", _undefined),
 )

@@ -1,6 +1,7 @@
 """How do the metrics of the models change with the prevalence, beta and the threshold?"""
 
 from functools import partial
+from operator import attrgetter
 
 import polars as pl
 
@@ -48,10 +49,7 @@ def _areas(comparison: Comparison) -> pl.DataFrame:
     return of_shown(rows.unique(place, keep="first").sort(place), comparison)
 
 
-def _points(comparison: Comparison) -> pl.DataFrame:
-    return comparison.curve_projection
-
-
+_points = attrgetter("curve_projection")
 _values = partial(picture, under="How do precision, F-beta and PR-AUC change with the prevalence and with β?")
 _over_prevalence = partial(_values, rule="prevalence")
 
@@ -73,7 +71,7 @@ QUESTIONS = (
     picture(
         "roc",
         "ROC curves, logarithmic FPR",
-        lambda comparison: comparison.curves,
+        attrgetter("curves"),
         partial(chart_roc, log_x=True),
         under="What do the thresholds attain, whatever the prevalence?",
         points="fpr tpr",

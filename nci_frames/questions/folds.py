@@ -1,5 +1,7 @@
 """How much do the values vary over the folds and repeats of a cross-validation?"""
 
+from operator import attrgetter
+
 import polars as pl
 
 from nci_frames.charts.f_beta_plot import chart_f_beta_plot
@@ -56,13 +58,6 @@ def _spread_title(comparison: Comparison) -> str:
 
 
 QUESTIONS = (
-    picture(
-        "folds",
-        _title,
-        lambda comparison: comparison.folds,
-        _draw,
-        under="How much do the folds differ?",
-        rule="beta",
-    ),
-    ReportQuestion(name="spread", title=_spread_title, section="data", table=fold_spread),
+    picture("folds", _title, attrgetter("folds"), _draw, under="How much do the folds differ?", rule="beta"),
+    ReportQuestion("spread", _spread_title, "data", fold_spread),
 )

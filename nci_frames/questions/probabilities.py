@@ -158,9 +158,7 @@ def _decisions(comparison: Comparison) -> pl.DataFrame | None:
 _hold = partial(picture, under=_HOLD)
 
 QUESTIONS = (
-    ReportQuestion(
-        name="probabilities", title=_HOLD, section="charts", table=_scores, say=_say, say_at=_say_at
-    ),
+    ReportQuestion("probabilities", _HOLD, "charts", _scores, _say, say_at=_say_at),
     _hold("calibration", at_asked("Calibration"), _calibration, chart_calibration, recomputed="calibration"),
     _hold(
         "decision_curve", at_asked("Decision curve"), _decisions, chart_decision_curve, recomputed="decisions"

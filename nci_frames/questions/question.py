@@ -12,6 +12,13 @@ from nci_frames.evaluation.metrics import asked_metric, better_sign, curve_asked
 from nci_frames.evaluation.metrics.cost import expected_cost
 
 
+def check_measure(metric: str | None, cost: object) -> None:
+    """Raise ParameterError if costs are given, and another metric than the expected cost."""
+    if cost is not None and metric not in (None, "expected_cost"):
+        found = f"metric {metric!r} and cost"
+        raise ParameterError("give either a metric or a cost", found=found, hint="omit one of them")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """Which model to choose, and at which threshold.
@@ -69,8 +76,7 @@ class Question:
         """Check the ranges and combinations of the options."""
         eta = self.prevalence
         check_allowed(eta is None or 0 < eta < 1, "at", eta, "between 0 and 1, both excluded")
-        if self.cost is not None and self.metric is not None:
-            raise ParameterError("give either a metric or a cost", found="metric and cost")
+        check_measure(self.metric, self.cost)
         if self.cost is not None:
             check_allowed(len(self.cost) in (2, 3), "cost", self.cost, "two or three numbers")
             for cost in self.cost:

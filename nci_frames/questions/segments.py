@@ -176,6 +176,11 @@ def traffic(comparison: Comparison) -> pl.DataFrame | None:
     return _told(rows)
 
 
+def _traffic_title(comparison: Comparison) -> str:
+    by = f_beta_name(comparison.main_beta)
+    return f"All traffic, with the shares and prevalences of its segments: {by}"
+
+
 def _told(rows: pl.DataFrame, keys: Sequence[str] = ()) -> pl.DataFrame:
     """Return ranked values as shown: why the log cannot tell a value in a few words, instead of its rank."""
     ranks = (pl.when("supported").then(name).alias(name) for name in ("rank", "gap"))
@@ -240,6 +245,14 @@ def _draw_chosen(table: pl.DataFrame, comparison: Comparison) -> Chart:
     )
 
 
+def _panels_title(comparison: Comparison) -> str:
+    return f"PR-AUC over prevalence {_by(comparison)}"
+
+
+def _differences_title(comparison: Comparison) -> str:
+    return f"Why {metric_name(comparison)} differs {_by(comparison)}"
+
+
 def _few(comparison: Comparison) -> bool:
     """Return whether each value of the key can have a panel."""
     return len(comparison.segments) == 1 and len(worst_first(comparison)) <= _MOST_PANELS
@@ -293,35 +306,15 @@ _picture = partial(picture, section="segments")
 
 QUESTIONS = (
     ReportQuestion(
-        name="segments-worst",
-        title="In which segments is the best model worse than in the rest?",
-        section="segments",
-        table=_ranked,
-        say=lambda _, comparison: segment_lines(comparison),
-    ),
-    ReportQuestion(name="segment-areas", title=_areas_title, section="segments", table=_best_areas),
-    ReportQuestion(
-        name="traffic",
-        title=lambda comparison: (
-            "All traffic, with the shares and prevalences of its segments: "
-            f"{f_beta_name(comparison.main_beta)}"
-        ),
-        section="segments",
-        table=traffic,
-    ),
-    _picture("chosen", _chosen_title, _chosen, _draw_chosen, chosen="segments"),
-    _picture(
+        "segments-worst",
+        "In which segments is the best model worse than in the rest?",
         "segments",
-        lambda comparison: f"PR-AUC over prevalence {_by(comparison)}",
-        _areas,
-        _draw_areas,
-        under=_WHY,
+        _ranked,
+        lambda _, comparison: segment_lines(comparison),
     ),
-    _picture(
-        "differences",
-        lambda comparison: f"Why {metric_name(comparison)} differs {_by(comparison)}",
-        _differences,
-        _draw_differences,
-        under=_WHY,
-    ),
+    ReportQuestion("segment-areas", _areas_title, "segments", _best_areas),
+    ReportQuestion("traffic", _traffic_title, "segments", traffic),
+    _picture("chosen", _chosen_title, _chosen, _draw_chosen, chosen="segments"),
+    _picture("segments", _panels_title, _areas, _draw_areas, under=_WHY),
+    _picture("differences", _differences_title, _differences, _draw_differences, under=_WHY),
 )

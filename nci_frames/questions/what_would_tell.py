@@ -52,12 +52,4 @@ def _say(table: pl.DataFrame, comparison: Comparison) -> list[str]:
     return lines
 
 
-QUESTIONS = (
-    ReportQuestion(
-        name="cheapest",
-        title="What would tell what this log cannot?",
-        section="answer",
-        table=_cheapest,
-        say=_say,
-    ),
-)
+QUESTIONS = (ReportQuestion("cheapest", "What would tell what this log cannot?", "answer", _cheapest, _say),)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 
 import polars as pl
 
@@ -49,11 +50,11 @@ _picture = partial(picture, section="order")
 
 QUESTIONS = (
     ReportQuestion(
-        name="order",
-        title="Does the order of the models change with the prevalence?",
-        section="order",
-        table=lambda comparison: comparison.answer_winners,
-        say=_say,
+        "order",
+        "Does the order of the models change with the prevalence?",
+        "order",
+        attrgetter("answer_winners"),
+        _say,
     ),
     _picture(
         "ranks",
@@ -63,16 +64,12 @@ QUESTIONS = (
         rule="prevalence",
     ),
     _picture(
-        "decisions",
-        "Decision map of F-beta",
-        lambda comparison: comparison.decisions,
-        chart_decision_map,
-        points="odds beta",
+        "decisions", "Decision map of F-beta", attrgetter("decisions"), chart_decision_map, points="odds beta"
     ),
     _picture(
         "winners",
         lambda comparison: f"Best model of this log by {f_beta_name(comparison.main_beta)} over prevalence",
-        lambda comparison: comparison.best_winners,
+        attrgetter("best_winners"),
         chart_winner_ranges,
         rule="prevalence",
     ),
