@@ -71,6 +71,7 @@ def chart_probability_best(
     areas = alt.Chart(selection.finite(rows)).mark_area(opacity=0.85, stroke=theme.GROUND, strokeWidth=0.7)
     numbers = canvas.tooltip({"prevalence": "prevalence", "probability": "probability"})
     height = alt.Y(**axes.rate_axis("to", "probability of being the best"))
+    areas = areas.encode(x=axis.x(), y=height, y2=alt.Y2("from"))
     # Resampled logs lack the same negatives as the log, so their probabilities cannot show its limits.
     untold = doubtful.filter(~selection.supported(doubtful))["prevalence"].unique()
     places = rows.select("prevalence").unique().sort("prevalence")
@@ -83,15 +84,7 @@ def chart_probability_best(
     told = rows.filter(~pl.col("prevalence").is_in(untold.implode()))
     return canvas.compose(
         [
-            canvas.layer(
-                "areas",
-                areas,
-                x=axis.x(),
-                y=height,
-                y2=alt.Y2("from"),
-                tooltip=numbers,
-                **canvas.fills(style),
-            ),
+            canvas.layer("areas", areas, tooltip=numbers, **canvas.fills(style)),
             *([canvas.layer("untold", cover, x=axis.x(), y=height)] if len(untold) else []),
             *hatching.hatching(strips, axis, alt.Y("up:Q"), height=theme.HEIGHT),
             *canvas.named(_widest(told, axis), axis.x(), alt.Y("middle:Q"), letters=_LETTERS),

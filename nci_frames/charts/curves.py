@@ -58,13 +58,8 @@ def chart_p3(
         rows = schemas.collect(projection, schemas.BAND)
     else:
         rows = selection.pick(schemas.collect(projection, schemas.PROJECTION), "metric", "precision")
-    return lines.draw_lines(
-        rows,
-        subtitle=f"positive-prevalence precision (P3) curves at {selection.operating_point(rows)}",
-        what="precision",
-        observed=observed,
-        models=models,
-    )
+    told = f"positive-prevalence precision (P3) curves at {selection.operating_point(rows)}"
+    return lines.draw_lines(rows, what="precision", subtitle=told, observed=observed, models=models)
 
 
 @schemas.checked
@@ -108,13 +103,8 @@ def chart_f_beta_over_prevalence(
     """
     frame = schemas.collect(projection, schemas.PROJECTION)
     rows = selection.pick(selection.pick(frame, "metric", "f_beta"), "beta", beta)
-    return lines.draw_lines(
-        rows,
-        subtitle=f"F-beta with β = {beta:g} at {selection.operating_point(rows)}",
-        what=f_beta_name(beta),
-        observed=observed,
-        models=models,
-    )
+    told = f"F-beta with β = {beta:g} at {selection.operating_point(rows)}"
+    return lines.draw_lines(rows, what=f_beta_name(beta), subtitle=told, observed=observed, models=models)
 
 
 @schemas.checked
@@ -163,14 +153,9 @@ def chart_f_beta_over_beta(
     observed = selection.checked_observed(observed)
     rows = selection.pick(selection.pick(frame, "metric", "f_beta"), "prevalence", prevalence)
     seen = "" if observed is None else f"; the log's prevalence is {format_grid(observed)}"
-    return lines.draw_lines(
-        rows,
-        "beta",
-        what="F-beta",
-        where=f" at prevalence η = {format_grid(prevalence)}",
-        subtitle=f"F-beta plot at {selection.operating_point(rows)}{seen}",
-        models=models,
-    )
+    told = f"F-beta plot at {selection.operating_point(rows)}{seen}"
+    where = f" at prevalence η = {format_grid(prevalence)}"
+    return lines.draw_lines(rows, "beta", what="F-beta", where=where, subtitle=told, models=models)
 
 
 _METHODS = {
@@ -225,10 +210,5 @@ def chart_pr_auc_over_prevalence(
     if method is not None or rows["method"].is_not_null().any():
         rows = selection.pick(rows.drop_nulls("method"), "method", method)
         rule = rows["method"][0]
-    return lines.draw_lines(
-        rows,
-        subtitle=f"area under the precision-recall curve, all thresholds; {_METHODS.get(rule, rule)}",
-        what="PR-AUC",
-        observed=observed,
-        models=models,
-    )
+    told = f"area under the precision-recall curve, all thresholds; {_METHODS.get(rule, rule)}"
+    return lines.draw_lines(rows, what="PR-AUC", subtitle=told, observed=observed, models=models)

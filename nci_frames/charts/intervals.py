@@ -1,7 +1,6 @@
 """Values with intervals -> a forest plot, also of mean ranks; and precision bands."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 import altair as alt
 import polars as pl
@@ -123,7 +122,7 @@ def chart_critical_difference(mean_ranks: Frame, /, *, models: Sequence[str] = (
         title=f"Mean ranks over {sets} data sets",
         subtitle=f"{test}; models whose bars (critical difference {distance:.3g}) overlap do not differ",
         models=models,
-        order="ascending",
+        rising=True,
     )
 
 
@@ -134,19 +133,21 @@ def draw_forest(
     title: str,
     models: Sequence[str],
     subtitle: str = "bars: from the lower to the upper bound",
-    order: Literal["ascending", "descending"] = "descending",
+    rising: bool = False,
     whole: float | None = None,
 ) -> alt.LayerChart:
-    """Draw one line per model, in the *order* of the values, or per ``segment``, in the order of ``place``.
+    """Draw one line per model, the highest value first, or per ``segment``, in the order of ``place``.
 
-    *name* is the name of the values, *whole* the value of all rows. Segments whose ``verdict`` shows no
-    difference from the rest are pale.
+    With *rising*, the lowest value is first. *name* is the name of the values, *whole* the value of all rows.
+    Segments whose ``verdict`` shows no difference from the rest are pale.
     """
     selection.check_rows(rows)
     selection.refuse_empty(rows["value"], "value", rows)
     style = theme.ModelStyle(rows["model"], among=models)
     of, by, pixels = ("segment", "place", 18) if "segment" in rows.columns else ("model", "value", 26)
-    sort = alt.EncodingSortField(field=by, op="max", order="ascending" if by == "place" else order)
+    sort = alt.EncodingSortField(
+        field=by, op="max", order="ascending" if rising or by == "place" else "descending"
+    )
     bounds = [name for name in ("lower", "upper") if name in rows.columns]
     told = [column for column in ("segment", "place", "verdict") if column in rows.columns]
     shown = rows.select("model", "value", *bounds, *told, supported=selection.supported(rows))

@@ -179,12 +179,8 @@ def chart_rank_over_prevalence(
     # Vega ignores its minimum step between ticks on a reversed axis.
     shown = list(range(1, last + 1, math.ceil(last / _RANKS)))
     scale, axis = alt.Scale(reverse=True, domain=[0.5, last + 0.5]), alt.Axis(values=shown, format="d")
+    y = alt.Y(field="rank", type="quantitative", title="rank (1 is best)", scale=scale, axis=axis)
+    told, numbers = f"by {title_of(rows['metric'][0])}", canvas.own_titles("prevalence", "rank", "value")
     return lines.draw_lines(
-        frame,
-        y=alt.Y(field="rank", type="quantitative", title="rank (1 is best)", scale=scale, axis=axis),
-        what="rank",
-        numbers={"prevalence": "prevalence", "rank": "rank", "value": "value"},
-        subtitle=f"by {title_of(rows['metric'][0])}",
-        models=models,
-        observed=observed,
+        frame, y=y, what="rank", numbers=numbers, subtitle=told, models=models, observed=observed
     )

@@ -35,14 +35,10 @@ def estimate(
     from nci_frames.evaluation.prevalence.estimate_prevalence import estimate_prevalence
 
     grid = named_thresholds(thresholds)
-    known = scan_predictions(reference, **columns)
-    unknown = scan_predictions(traffic, **columns | {"label": None, "positive": None})
-    found = estimate_prevalence(
-        count_confusion(known, thresholds=grid),
-        count_scores(unknown, thresholds=grid),
-        method=method,
-        level=level,
-    )
+    known = count_confusion(scan_predictions(reference, **columns), thresholds=grid)
+    unlabelled = scan_predictions(traffic, **columns | {"label": None, "positive": None})
+    unknown = count_scores(unlabelled, thresholds=grid)
+    found = estimate_prevalence(known, unknown, method=method, level=level)
     # A column of nulls would only take width.
     shown = found if found["reason"].count() else found.drop("reason")
     show(shown.drop("fit_statistic", "supported"), f"prevalence, with intervals of confidence {level:g}")

@@ -111,18 +111,12 @@ def _held_out_predictions(task: Task, seed: int) -> Iterator[tuple[str, pl.DataF
     )
     features, labels, segments = task.load()
     splits = list(splitter.split(features, labels))
-    rows = pl.concat(
-        pl.DataFrame(
-            {
-                "repeat": np.full(len(test), f"r{i // _FOLDS + 1}"),
-                "fold": np.full(len(test), f"r{i // _FOLDS + 1}f{i % _FOLDS + 1}"),
-                "segment": segments[test],
-                "unit": test.astype(np.int64),
-                "label": labels[test],
-            }
-        )
-        for i, (_, test) in enumerate(splits)
-    )
+    parts = []
+    for i, (_, test) in enumerate(splits):
+        repeat = f"r{i // _FOLDS + 1}"
+        keys = {"repeat": repeat, "fold": f"{repeat}f{i % _FOLDS + 1}", "segment": segments[test]}
+        parts.append(pl.DataFrame({**keys, "unit": test.astype(np.int64), "label": labels[test]}))
+    rows = pl.concat(parts)
     for model, classifier in _classifiers(seed).items():
         # One thread adds floating-point numbers in one order, so the scores do not depend on the number of
         # cores.

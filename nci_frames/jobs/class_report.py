@@ -68,13 +68,9 @@ def run_class_report(
             counts = count_classes(scan, progress=True)
         labels, costs = counts.schema["label"], asked.class_cost or {}
         pairs = [read_classes(side, labels, "classes of the costs") for side in zip(*costs, strict=True)]
-        comparison = compare_classes(
-            counts,
-            priors=_priors(asked.priors, labels),
-            metric=options.metric,
-            beta=main_beta(options.beta),
-            cost=dict(zip(zip(*pairs, strict=True), costs.values(), strict=True)) or None,
-        )
+        mix, beta = _priors(asked.priors, labels), main_beta(options.beta)
+        cost = dict(zip(zip(*pairs, strict=True), costs.values(), strict=True)) or None
+        comparison = compare_classes(counts, priors=mix, metric=options.metric, beta=beta, cost=cost)
         answered(comparison)
         tally = ClassTally(float(counts["rows"].sum()), [str(warning.message) for warning in told])
         facts = [

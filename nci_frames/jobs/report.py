@@ -184,15 +184,10 @@ def make_report(
     answered(comparison)
     asked = {} if options.at is None else {"asked": options.at}
     with step_shown("writing the report"):
+        title, named = options.title or title, {**asked, **scenarios} or None
+        facts = [("answer", said), *facts, *_compared(comparison)]
         write_files(
-            comparison,
-            folder,
-            options,
-            counts,
-            title=options.title or title,
-            facts=[("answer", said), *facts, *_compared(comparison)],
-            scenarios={**asked, **scenarios} or None,
-            gates=gates,
+            comparison, folder, options, counts, title=title, facts=facts, scenarios=named, gates=gates
         )
     return comparison
 

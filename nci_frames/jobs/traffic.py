@@ -114,10 +114,8 @@ def _tables_by(
     # Segments that the labelled logs lack have no rates; the other table has the reason.
     shared = found.join(rates, on=list(keys), how="semi", nulls_equal=True) if keys else found
     beta = main_beta(job.report.beta)
-    values = (
-        PROJECTION.empty(rates.select(keys))
-        if shared.is_empty()
-        else project_traffic(rates, shared, metrics=SCENARIO_METRICS, beta=beta)
-    )
+    values = PROJECTION.empty(rates.select(keys))
+    if len(shared):
+        values = project_traffic(rates, shared, metrics=SCENARIO_METRICS, beta=beta)
     named = (table.with_columns(segment_texts(table, keys)) for table in (found, values))
     return next(named).select(_PREVALENCES), next(named).select(_VALUES)

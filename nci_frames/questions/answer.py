@@ -193,13 +193,9 @@ class AskedLog:
         )
         # The lowest and highest scores of strata tell which strata are flagged.
         few = near_threshold(counts, threshold, math.inf)
-        found = bootstrap(
-            few.join(mixed, on="model", how="semi", nulls_equal=True),
-            metric=self._metric,
-            beta=(self.question.beta,),
-            threshold=threshold,
-            repeats=self.repeats,
-        )
+        few = few.join(mixed, on="model", how="semi", nulls_equal=True)
+        beta = (self.question.beta,)
+        found = bootstrap(few, metric=self._metric, beta=beta, threshold=threshold, repeats=self.repeats)
         told = ("lower", "upper", "supported", "reason")
         own = found.select("model", pl.col("prevalence", *told).name.prefix("__"))
         joined = table.join(own, on="model", how="left", nulls_equal=True, maintain_order="left")
@@ -254,14 +250,8 @@ class AskedLog:
         certified = self.log.areas((), list(prevalence), area)
         table = certified.drop("lower", "upper").with_columns(beta=pl.lit(None, pl.Float64))
         if self.log.resampled:
-            logs = self._logs
-            found = bootstrap(
-                logs.curves(area),
-                metric=self._label,
-                prevalence=list(prevalence),
-                repeats=self.repeats,
-                units=logs.units,
-            )
+            counts, units, etas = self._logs.curves(area), self._logs.units, list(prevalence)
+            found = bootstrap(counts, metric=self._label, prevalence=etas, repeats=self.repeats, units=units)
             # The mean of the bounds over repeats is at least as wide as the interval of the mean.
             bounds = found.group_by(_AT).agg(mean_of_all("lower"), mean_of_all("upper"))
             table = beside(table, bounds, _AT)

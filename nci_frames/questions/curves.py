@@ -50,18 +50,13 @@ def _areas(comparison: Comparison) -> pl.DataFrame:
 
 
 _points = attrgetter("curve_projection")
+_draw_alerts = partial(chart_pos_fraction, log_x=True)
 _values = partial(picture, under="How do precision, F-beta and PR-AUC change with the prevalence and with β?")
 _over_prevalence = partial(_values, rule="prevalence")
 
 QUESTIONS = (
     picture("pr", at_asked("Precision and recall"), _points, chart_pr, recomputed="precision"),
-    picture(
-        "work",
-        at_asked("Recall over the share of alerts"),
-        _points,
-        partial(chart_pos_fraction, log_x=True),
-        recomputed="share",
-    ),
+    picture("work", at_asked("Recall over the share of alerts"), _points, _draw_alerts, recomputed="share"),
     _over_prevalence("p3", "Precision over prevalence", _at_threshold, curves.chart_p3),
     _over_prevalence("f-prevalence", _f_beta, _at_threshold, curves.chart_f_beta_over_prevalence),
     _values(

@@ -167,16 +167,19 @@ def read_assumption(
     return f"{assumed} This is in doubt: {told}; {size}."
 
 
+def _leaders_title(comparison: Comparison) -> str:
+    return f"Who is the best by {f_beta_name(comparison.main_beta)}, and how sure is that?"
+
+
+def _bands_title(comparison: Comparison) -> str:
+    return f"Where precision at threshold {format_threshold(comparison.threshold)} is least certain"
+
+
 _sure = partial(picture, under="How sure is it which model is best, and how precise?")
+_best = partial(_sure, draw=chart_probability_best, rule="prevalence")
 
 QUESTIONS = (
-    _sure(
-        "leaders",
-        lambda comparison: f"Who is the best by {f_beta_name(comparison.main_beta)}, and how sure is that?",
-        _by_f_beta,
-        chart_probability_best,
-        rule="prevalence",
-    ),
+    _best("leaders", _leaders_title, _by_f_beta),
     note("direction", "Do high scores mean positives?", read_direction),
     note("same_rows", "Do all models have the same rows?", read_rows),
     note(
@@ -184,21 +187,8 @@ QUESTIONS = (
         "What do intervals and tests resample?",
         lambda comparison: [read_independence(comparison)],
     ),
-    _sure(
-        "probability",
-        "Who is the best by PR-AUC, and how sure is that?",
-        _by_area,
-        chart_probability_best,
-        rule="prevalence",
-    ),
-    _sure(
-        "uncertainty",
-        lambda comparison: (
-            f"Where precision at threshold {format_threshold(comparison.threshold)} is least certain"
-        ),
-        _bands,
-        _draw_bands,
-    ),
+    _best("probability", "Who is the best by PR-AUC, and how sure is that?", _by_area),
+    _sure("uncertainty", _bands_title, _bands, _draw_bands),
     note(
         "assumption",
         "Do values at other prevalences hold?",

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import altair as alt
@@ -173,31 +174,19 @@ def first_questions(
     """
 
     def draw(table: pl.DataFrame, comparison: AnyComparison) -> Chart:
-        return draw_forest(
-            table,
-            name=measure(comparison),
-            title=title(comparison) + where(comparison),
-            models=shown_models(comparison),
-            order="descending" if better_sign(metric(comparison)) > 0 else "ascending",
-        )
+        heading, models = title(comparison) + where(comparison), shown_models(comparison)
+        rising = better_sign(metric(comparison)) < 0
+        return draw_forest(table, name=measure(comparison), title=heading, models=models, rising=rising)
 
-    answer = ReportQuestion(
-        name="answer",
-        title="Which model is best?",
-        section="answer",
-        table=lambda comparison: comparison.answer,
-        say=lambda _, comparison: say(comparison),
-        live={"answer": "looked up"},
-    )
-    values = picture(
-        "intervals",
-        title,
-        lambda comparison: of_shown(comparison.answer, comparison).drop_nulls("value"),
-        draw,
-        section="answer",
-        recomputed="answer",
-    )
-    return answer, values
+    def defined(comparison: AnyComparison) -> pl.DataFrame:
+        return of_shown(comparison.answer, comparison).drop_nulls("value")
+
+    def told(_: pl.DataFrame, comparison: AnyComparison) -> list[str]:
+        return say(comparison)
+
+    live, table = {"answer": "looked up"}, attrgetter("answer")
+    answer = ReportQuestion("answer", "Which model is best?", "answer", table, told, live=live)
+    return answer, picture("intervals", title, defined, draw, section="answer", recomputed="answer")
 
 
 def note(name: str, title: str, say: Callable[[Any], list[str]]) -> ReportQuestion:

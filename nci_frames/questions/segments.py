@@ -119,13 +119,9 @@ def _untested(comparison: Comparison) -> pl.DataFrame:
 
 def _judged(points: pl.DataFrame, comparison: Comparison, *, band: bool = False) -> pl.DataFrame:
     """Return the values at points of the best model of the answer, as its segments are judged."""
-    return project_rates(
-        points.filter(pl.col("model").eq_missing(pl.lit(judged_model(comparison)))),
-        metrics=comparison.segment_metric,
-        prevalence=comparison.asked_prevalence,
-        beta=comparison.main_beta,
-        band=band,
-    )
+    mine = points.filter(pl.col("model").eq_missing(pl.lit(judged_model(comparison))))
+    metric, eta, beta = comparison.segment_metric, comparison.asked_prevalence, comparison.main_beta
+    return project_rates(mine, metrics=metric, prevalence=eta, beta=beta, band=band)
 
 
 def _of_all_rows(comparison: Comparison) -> float | None:
@@ -264,13 +260,12 @@ def _areas(comparison: Comparison) -> pl.DataFrame | None:
 
 
 def _draw_areas(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    return chart_segments(
-        table,
-        segments=comparison.segments[0],
-        metric="pr_auc",
-        observed=comparison.by_key[0].segment_points,
-        models=shown_models(comparison),
+    key, points, models = (
+        comparison.segments[0],
+        comparison.by_key[0].segment_points,
+        shown_models(comparison),
     )
+    return chart_segments(table, segments=key, metric="pr_auc", observed=points, models=models)
 
 
 def _differences(comparison: Comparison) -> pl.DataFrame | None:

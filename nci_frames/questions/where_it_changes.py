@@ -46,6 +46,14 @@ def _say(_: pl.DataFrame, comparison: Comparison) -> list[str]:
     return [line for measure, order in found for line in order_lines(names[measure], order)]
 
 
+def _areas(comparison: Comparison) -> pl.DataFrame:
+    return of_shown(comparison.areas.filter(metric="pr_auc"), comparison)
+
+
+def _title(comparison: Comparison) -> str:
+    return f"Best model of this log by {f_beta_name(comparison.main_beta)} over prevalence"
+
+
 _picture = partial(picture, section="order")
 
 QUESTIONS = (
@@ -57,20 +65,10 @@ QUESTIONS = (
         _say,
     ),
     _picture(
-        "ranks",
-        "Rank by PR-AUC over prevalence",
-        lambda comparison: of_shown(comparison.areas.filter(metric="pr_auc"), comparison),
-        chart_rank_over_prevalence,
-        rule="prevalence",
+        "ranks", "Rank by PR-AUC over prevalence", _areas, chart_rank_over_prevalence, rule="prevalence"
     ),
     _picture(
         "decisions", "Decision map of F-beta", attrgetter("decisions"), chart_decision_map, points="odds beta"
     ),
-    _picture(
-        "winners",
-        lambda comparison: f"Best model of this log by {f_beta_name(comparison.main_beta)} over prevalence",
-        attrgetter("best_winners"),
-        chart_winner_ranges,
-        rule="prevalence",
-    ),
+    _picture("winners", _title, attrgetter("best_winners"), chart_winner_ranges, rule="prevalence"),
 )

@@ -34,14 +34,9 @@ def _over_title(comparison: Comparison) -> str:
 def _draw_over_prevalence(table: pl.DataFrame, comparison: Comparison) -> Chart:
     what, by = value_name(comparison.question), measure_words(comparison.question)
     shaded = "; shaded: the 95 % bounds" if "lower" in table.columns else ""
-    return draw_lines(
-        table,
-        y=alt.Y(**value_axis("value", what)),
-        what=what,
-        subtitle=f"by {by}{shaded}",
-        models=shown_models(comparison),
-        observed=comparison.observed_prevalence,
-    )
+    subtitle, y = f"by {by}{shaded}", alt.Y(**value_axis("value", what))
+    models, observed = shown_models(comparison), comparison.observed_prevalence
+    return draw_lines(table, y=y, what=what, subtitle=subtitle, models=models, observed=observed)
 
 
 QUESTIONS = (

@@ -68,14 +68,10 @@ def render_class_json(comparison: ClassComparison, /, **more: Any) -> str:
     """Return the summary of a comparison of decisions among classes as a string."""
     content = Content(comparison, **more)
     costs = [{"label": a, "decision": b, "cost": cost} for (a, b), cost in (comparison.cost or {}).items()]
+    asked = {name: getattr(comparison, name) for name in ("metric", "beta", "scenario")}
     written = {
         "kind": "classes",
-        "question": {
-            "metric": comparison.metric,
-            "beta": comparison.beta,
-            "cost": costs,
-            "scenario": comparison.scenario,
-        },
+        "question": {**asked, "cost": costs},
         "classes": comparison.names.to_list(),
         "mixes": {name: [*mix.values()] for name, mix in comparison.mixes.items()},
         "models": comparison.models,
@@ -148,11 +144,9 @@ def _tables(comparison: Comparison) -> dict[str, list[dict[str, Any]] | None]:
 
 def _groups(comparison: Comparison, frame: pl.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
     """Return columns of groups; the names of segments are data, so they are separate from the JSON keys."""
+    keys = comparison.segments
     return [
-        {
-            "segment": {name: row[name] for name in comparison.segments},
-            **{name: row[name] for name in columns},
-        }
+        {"segment": {key: row[key] for key in keys}, **{name: row[name] for name in columns}}
         for row in frame.to_dicts()
     ]
 

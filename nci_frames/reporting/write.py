@@ -22,11 +22,7 @@ from nci_frames.schemas import checked
 _FORMS: Mapping[str, Callable[..., str]] = {
     "html": render_report, "md": render_markdown, "json": render_json, "txt": render_text,
 }  # fmt: skip
-_OF_CLASSES: Mapping[str, Callable[..., str]] = {
-    **_FORMS,
-    "html": render_class_page,
-    "json": render_class_json,
-}
+_OF_CLASSES = {**_FORMS, "html": render_class_page, "json": render_class_json}
 REPORT_KINDS = tuple(_FORMS)
 
 

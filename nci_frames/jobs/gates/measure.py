@@ -122,13 +122,10 @@ def _areas(
     """Return the area of each group with bounds, averaged over its repeats."""
     units = drawn.units if drawn.enough else None
     counts = drawn.counts.filter(named)
+    if drawn.units is not None and not drawn.enough:
+        counts = pooled_counts(counts, over=drawn.units)
     found = bootstrap(
-        counts if drawn.units == units else pooled_counts(counts, over=str(drawn.units)),
-        metric=gate.metric,
-        prevalence=eta,
-        repeats=REPEATS,
-        level=gate.level,
-        units=units,
+        counts, metric=gate.metric, prevalence=eta, repeats=REPEATS, level=gate.level, units=units
     )
     if drawn.repeat is None:
         return found

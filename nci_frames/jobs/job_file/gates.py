@@ -194,11 +194,8 @@ class Gate(Model):
         found, value, change = asked_metric(self.metric), self.value_threshold, self.change_threshold
         bounds = [] if value is None else [bound for bound in (value.lower, value.upper) if bound is not None]
         outside = [bound for bound in bounds if not found.lower <= bound <= found.upper]
-        scenario, own, leads = (
-            self.scenario is not None,
-            self.prevalence != "observed",
-            self.champion is not None,
-        )
+        scenario, own = self.scenario is not None, self.prevalence != "observed"
+        leads = self.champion is not None
         directed = leads or (change is not None and change.direction is None)
         sequential, last = self.sequential, self.window == "last"
         no_share = sequential and (value is None or found.name not in ("recall", "fpr"))

@@ -187,11 +187,8 @@ _UNKNOWN = {"extra_forbidden", "unexpected_keyword_argument"}
 #: Names of types in TOML that differ from Python.
 _WANTED = {
     "bool_parsing": "input should be true or false",
-    "dataclass_type": "input should be a table",
-    "dict_type": "input should be a table",
-    "list_type": "input should be a list",
-    "model_type": "input should be a table",
-    "tuple_type": "input should be a list",
+    **dict.fromkeys(("dataclass_type", "dict_type", "model_type"), "input should be a table"),
+    **dict.fromkeys(("list_type", "tuple_type"), "input should be a list"),
 }
 #: Errors of other branches of a union, which do not help if a value is wrong in its own branch.
 _OTHER_KINDS = {"model_type", "string_type"}
