@@ -235,11 +235,9 @@ def chart_precision_uncertainty(
     selection.refuse_doubles(bands, "model", "prevalence")
     selection.refuse_doubles(widest, "model")
     if strangers := set(bands["model"]) ^ set(widest["model"]):
-        raise ParameterError(
-            "the two frames have different models",
-            found=f"{', '.join(map(repr, sorted(strangers)[:5]))} in only one of them",
-            hint="make both from the same rates",
-        )
+        msg = "the two frames have different models"
+        found = f"{', '.join(map(repr, sorted(strangers)[:5]))} in only one of them"
+        raise ParameterError(msg, found=found, hint="make both from the same rates")
     curve = bands.filter(pl.col("prevalence") > 0).select("model", "prevalence", "value", "lower", "upper")
     selection.refuse_empty(curve["value"], "precision", bands)
     label = pl.format(

@@ -196,11 +196,9 @@ def chart_decomposition(decomposition: Frame, /, *, over: str | None = None) -> 
     frame = schemas.collect(decomposition, schemas.DECOMPOSITION)
     keys = schemas.DECOMPOSITION.need_keys(frame, [over], "over")
     if over is None and len(keys) != 1:
-        raise ParameterError(
-            "the frame has several keys" if keys else "the frame has no key",
-            found=", ".join(map(repr, keys)) or None,
-            hint="pass over=, the key whose values were compared",
-        )
+        msg = "the frame has several keys" if keys else "the frame has no key"
+        found = ", ".join(map(repr, keys)) or None
+        raise ParameterError(msg, found=found, hint="pass over=, the key whose values were compared")
     key = over or keys[0]
     frame = selection.pick(frame, "metric", hint="select one metric before drawing")
     selection.refuse_doubles(frame, key, "model")
@@ -257,11 +255,8 @@ def _check_number(segments: pl.Series, most: int) -> int:
     """Return the number of segments; raise ParameterError if there are more than a chart shows."""
     number = segments.n_unique()
     if number > most:
-        raise ParameterError(
-            f"a chart shows at most {most} segments",
-            found=f"{quantity(number, 'value')} of {segments.name!r}",
-            hint="select the segments to compare before drawing",
-        )
+        msg, hint = f"a chart shows at most {most} segments", "select the segments to compare before drawing"
+        raise ParameterError(msg, found=f"{quantity(number, 'value')} of {segments.name!r}", hint=hint)
     return number
 
 

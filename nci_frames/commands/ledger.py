@@ -84,12 +84,9 @@ def append(
         hint = "append again when these files are good: the others are known then"
         if set(bad["event"]) == {"changed"}:
             hint = f"{Option('on_changed', 'recount')} counts the new content in place of the old"
-        raise SourceError(
-            f"not counted: {len(bad):,} of {quantity(len(appended), 'file')}",
-            where=listed(map(repr, bad["path"]), SHOWN_FILES),
-            found=", ".join(f"{number:,} {event}" for event, number in events),
-            hint=hint,
-        )
+        msg = f"not counted: {len(bad):,} of {quantity(len(appended), 'file')}"
+        found = ", ".join(f"{number:,} {event}" for event, number in events)
+        raise SourceError(msg, where=listed(map(repr, bad["path"]), SHOWN_FILES), found=found, hint=hint)
 
 
 @ledger.command()

@@ -261,12 +261,9 @@ def write_synthetic_logs(
     targets = [root / f"part-{k:05d}.parquet" for k in range(files)]
     foreign = sorted(set(root.rglob("*.parquet")).difference(targets))
     if foreign:
-        raise ParameterError(
-            "the folder contains Parquet files of another log",
-            where=repr(str(root)),
-            found=f"{quantity(len(foreign), 'file')}, for example {str(foreign[0])!r}",
-            hint="write each log to a separate folder",
-        )
+        msg = "the folder contains Parquet files of another log"
+        found, where = f"{quantity(len(foreign), 'file')}, for example {str(foreign[0])!r}", repr(str(root))
+        raise ParameterError(msg, where=where, found=found, hint="write each log to a separate folder")
     laws = synthetic_laws(models)
 
     def draws(stream: int, start: int) -> np.random.Generator:

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -143,10 +143,8 @@ def picture(
     def drawn(table: pl.DataFrame, comparison: AnyComparison) -> Chart:
         return draw(table, **{parameter: _SHARED[parameter](comparison) for parameter in shared})
 
-    return ReportQuestion(
-        name=name, title=title, section=section, table=table, draw=drawn if shared else draw, under=under,
-        live=live, say=lambda _: [],
-    )  # fmt: skip
+    how = drawn if shared else draw
+    return ReportQuestion(name, title, section, table, lambda _: [], how, under=under, live=live)
 
 
 def first_questions(
@@ -181,20 +179,14 @@ def first_questions(
     def defined(comparison: AnyComparison) -> pl.DataFrame:
         return of_shown(comparison.answer, comparison).drop_nulls("value")
 
-    def told(_: pl.DataFrame, comparison: AnyComparison) -> list[str]:
-        return say(comparison)
-
-    live, table = {"answer": "looked up"}, attrgetter("answer")
-    answer = ReportQuestion("answer", "Which model is best?", "answer", table, told, live=live)
+    said, live = note("answer", "Which model is best?", say), {"answer": "looked up"}
+    answer = replace(said, table=attrgetter("answer"), live=live)
     return answer, picture("intervals", title, defined, draw, section="answer", recomputed="answer")
 
 
 def note(name: str, title: str, say: Callable[[Any], list[str]]) -> ReportQuestion:
     """Return a question of the section "answer" that is answered by sentences without a table."""
-    return ReportQuestion(
-        name=name, title=title, section="answer", table=lambda _: pl.DataFrame(),
-        say=lambda _, comparison: say(comparison),
-    )  # fmt: skip
+    return ReportQuestion(name, title, "answer", lambda _: pl.DataFrame(), lambda _, asked: say(asked))
 
 
 def shown_models(comparison: AnyComparison, /, *, most: int = MOST_MODELS) -> list[str]:

@@ -69,10 +69,9 @@ def ranked_cells(
     group = "group" if "group" in ranking.columns else pl.lit(None).alias("group")
     rows = ranking.filter(pl.col(over).is_in(grid)).select("model", over, "value", "rank", said, group)
     if rows.select(pl.struct("model", over).is_duplicated().any()).item():
-        raise ParameterError(
-            f"the ranking has several rows for one model and {over}",
-            hint="select one operating point, method, beta and value of each key before making the table",
-        )
+        msg = f"the ranking has several rows for one model and {over}"
+        hint = "select one operating point, method, beta and value of each key before making the table"
+        raise ParameterError(msg, hint=hint)
     cells = {
         (model, at): Cell(value, rank, supported is not False, group)
         for model, at, value, rank, supported, group in rows.iter_rows()

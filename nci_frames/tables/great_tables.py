@@ -104,11 +104,10 @@ def ranked_table(
             frame = frame.filter((pl.col(name) / value - 1).abs() < 1e-9 if value else pl.col(name) == 0)
     cells = None if over not in frame.columns else ranked_cells(frame, over=over, shown=shown)
     if cells is None or not cells.grid:
-        raise ParameterError(
-            f"the ranking has no values of {metric!r} over {over} to show",
-            found=quantity(frame.height, "row") + "".join(f", {n} {v:g}" for n, v in chosen.items()),
-            hint="include this metric, prevalence and beta when computing the frame",
-        )
+        msg = f"the ranking has no values of {metric!r} over {over} to show"
+        found = quantity(frame.height, "row") + "".join(f", {n} {v:g}" for n, v in chosen.items())
+        hint = "include this metric, prevalence and beta when computing the frame"
+        raise ParameterError(msg, found=found, hint=hint)
     table = _cells_table(cells, metric=metric, over=over)
     return table if title is None else table.tab_header(trusted(_literal(title)))
 

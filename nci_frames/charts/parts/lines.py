@@ -159,17 +159,13 @@ def _prevalence_strokes(names: Sequence[str], style: ModelStyle) -> alt.StrokeDa
     if len(names) == 1:
         return None
     if len(names) > len(DASHES) or len(set(names)) < len(names):
-        raise ParameterError(
-            f"a chart can distinguish at most {len(DASHES)} prevalences, by three digits",
-            found=f"prevalence {', '.join(names[:20])}",
-            hint="select a few of them before drawing",
-        )
+        msg = f"a chart can distinguish at most {len(DASHES)} prevalences, by three digits"
+        found = f"prevalence {', '.join(names[:20])}"
+        raise ParameterError(msg, found=found, hint="select a few of them before drawing")
     if len(set(style.colours)) < len(style.models):
-        raise ParameterError(
-            f"a chart of several prevalences can distinguish at most {len(PALETTE)} models",
-            found=f"{quantity(len(names), 'prevalence')} and {quantity(len(style.models), 'model')}",
-            hint="draw one prevalence, or fewer models",
-        )
+        msg = f"a chart of several prevalences can distinguish at most {len(PALETTE)} models"
+        found = f"{quantity(len(names), 'prevalence')} and {quantity(len(style.models), 'model')}"
+        raise ParameterError(msg, found=found, hint="draw one prevalence, or fewer models")
     return alt.StrokeDash(
         field="eta",
         type="nominal",

@@ -99,11 +99,8 @@ def check_rows(rows: pl.DataFrame) -> None:
     """Raise ParameterError if there are more rows than a chart can show."""
     if rows.height > MAX_ROWS:
         models = f", models: {rows['model'].n_unique():,}" if "model" in rows.columns else ""
-        raise ParameterError(
-            f"a chart shows at most {MAX_ROWS:,} rows",
-            found=f"{quantity(rows.height, 'row')}{models}",
-            hint="use a coarser grid, or draw fewer models",
-        )
+        msg, found = f"a chart shows at most {MAX_ROWS:,} rows", f"{quantity(rows.height, 'row')}{models}"
+        raise ParameterError(msg, found=found, hint="use a coarser grid, or draw fewer models")
 
 
 def fitted(
@@ -147,22 +144,18 @@ def refuse_doubles(rows: pl.DataFrame, *place: str) -> None:
     values = {"value", "lower", "upper", "rank", "gap"}
     varying = [c for c in same.columns if c not in values and same[c].n_unique() > 1]
     *rest, last = place
-    raise ParameterError(
-        f"the frame has several rows for one {', '.join(rest)} and {last}",
-        found=f"{same.height} rows that differ in {', '.join(map(repr, varying)) or 'the value only'}",
-        hint="select one operating point, and one value of each key, before drawing",
-    )
+    msg = f"the frame has several rows for one {', '.join(rest)} and {last}"
+    found = f"{same.height} rows that differ in {', '.join(map(repr, varying)) or 'the value only'}"
+    hint = "select one operating point, and one value of each key, before drawing"
+    raise ParameterError(msg, found=found, hint=hint)
 
 
 def one_comparison(frame: pl.DataFrame, schema: FrameSchema) -> None:
     """Raise ParameterError if the frame has keys, since each of their values needs its own chart."""
     keys = schema.keys(frame.columns)
     if keys:
-        raise ParameterError(
-            "the chart shows one comparison",
-            found=f"the key {keys[0]!r}",
-            hint="select one value of this key, then drop the column",
-        )
+        msg, found = "the chart shows one comparison", f"the key {keys[0]!r}"
+        raise ParameterError(msg, found=found, hint="select one value of this key, then drop the column")
 
 
 def supported(rows: pl.DataFrame) -> pl.Expr:

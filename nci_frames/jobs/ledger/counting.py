@@ -123,11 +123,9 @@ def _told_of(file: SourceFile, reading: tuple[type[BaseException], ...] = ()) ->
 def _check_units(frame: pl.DataFrame, unit: str) -> None:
     missing = frame[unit].null_count()
     if missing:
-        raise InvalidRowsError(
-            "rows have no unit, so nothing keeps them together",
-            found=f"{unit!r} is null in {missing:,} of {quantity(len(frame), 'row')}",
-            hint="remove the rows that belong to no unit",
-        )
+        msg = "rows have no unit, so nothing keeps them together"
+        found = f"{unit!r} is null in {missing:,} of {quantity(len(frame), 'row')}"
+        raise InvalidRowsError(msg, found=found, hint="remove the rows that belong to no unit")
 
 
 def check_columns(file: SourceFile, settings: CountingSettings) -> dict[str, pl.DataType]:
