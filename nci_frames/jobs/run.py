@@ -188,8 +188,6 @@ class Run:
         )
         self._report(folder, facts, summary)
         points = self._points()
-        scenarios = scenario_values(job, lambda keys: self.counts.by(keys, "all"))
-        dated = by_date(job, self.counts, history["unusual"])
         found = incidents(history["history"], name, job.gates)
         told = {"job": job.name, "run": name, "verdict": self.verdict, "report": self.link}
         texts = {
@@ -203,26 +201,21 @@ class Run:
             **history,
             "points": points,
             "incidents": found,
-            "by_date": dated,
+            "by_date": by_date(job, self.counts, history["unusual"]),
             "verdicts": verdicts,
             "arrivals": self.arrived,
-            "scenarios": scenarios,
+            "scenarios": scenario_values(job, lambda keys: self.counts.by(keys, "all")),
         }
         if traffic is not None:
             tables |= {"traffic_prevalence": traffic.prevalence, "traffic_values": traffic.values}
         for file, table in tables.items():
             save_table(table, folder / f"{file}.parquet")
-        write_history(
-            folder / "history.html",
-            title=job.report.title or job.name,
-            **history,
-            summary=summary,
-            changes=changes_since((self.before.good or {}).get("points"), points),
-            scenarios=scenarios,
-            dated=dated,
-            traffic=traffic and (traffic.prevalence, traffic.values),
-            facts=facts,
+        title, changes = (
+            job.report.title or job.name,
+            changes_since((self.before.good or {}).get("points"), points),
         )
+        page = folder / "history.html"
+        write_history(page, tables, title=title, summary=summary, changes=changes, facts=facts)
 
     def _report(self, folder: Path, facts: Sequence[tuple[str, str]], summary: RunSummary) -> None:
         """Write the report and its tables."""

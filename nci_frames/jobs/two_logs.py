@@ -151,13 +151,10 @@ def _shift(row: Mapping[str, Any]) -> str:
     if row["p_value"] is None:
         return f"cannot be compared: {_of_logs(row['reason'])}"
     rate = "recall" if row["class"] == "positive" else "FPR"
-    far = f"{rate} differs by {format_value(row['effect'])} at most, {_p_value(row['adjusted'])}"
+    # A smaller p-value may have become 0.
+    p = f"p = {row['adjusted']:.2g}" if row["adjusted"] >= _LEAST_P else f"p < {_LEAST_P:g}"
+    far = f"{rate} differs by {format_value(row['effect'])} at most, {p}"
     return f"{'changed' if row['distinguishable'] else 'show no change'} ({far})"
-
-
-def _p_value(value: float) -> str:
-    # A smaller number may have become 0.
-    return f"p = {value:.2g}" if value >= _LEAST_P else f"p < {_LEAST_P:g}"
 
 
 def _moved(row: Mapping[str, Any], before: str, after: str) -> str:

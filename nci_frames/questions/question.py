@@ -15,8 +15,7 @@ from nci_frames.evaluation.metrics.cost import expected_cost
 def check_measure(metric: str | None, cost: object) -> None:
     """Raise ParameterError if costs are given, and another metric than the expected cost."""
     if cost is not None and metric not in (None, "expected_cost"):
-        found = f"metric {metric!r} and cost"
-        raise ParameterError("give either a metric or a cost", found=found, hint="omit one of them")
+        raise ParameterError("give either a metric or a cost", found="metric and cost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

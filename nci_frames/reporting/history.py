@@ -1,5 +1,6 @@
 """The history of a job -> one page: verdicts, trends with limits, changes since the last good run."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,45 +20,35 @@ _ROWS = 200
 _VALUES = 600
 
 
-def write_history(
-    path: Path,
-    *,
-    history: pl.DataFrame,
-    runs: pl.DataFrame,
-    unusual: pl.DataFrame,
-    dated: pl.DataFrame,
-    **content: Any,
-) -> None:
+def write_history(path: Path, tables: Mapping[str, pl.DataFrame], **content: Any) -> None:
     """Write the page.
 
     Parameters
     ----------
     path
         File to write.
-    history
-        One row per run, gate, model and segment.
-    runs
-        One row per run.
-    unusual
-        One row per file of the last runs that was late, delivered again, changed or unreadable.
-    dated
-        One row per window and model.
+    tables
+        The tables of the run, by name: "history", one row per run, gate, model and segment; "runs";
+        "unusual", one row per file of the last runs that was late, delivered again, changed or unreadable;
+        "by_date", one row per window and model; "scenarios", one row per scenario, segment, model and metric;
+        and, of a job with logs without labels, "traffic_prevalence" and "traffic_values".
     content
         What the page shows as it is: the *title* of the job; the ``RunSummary``, *summary*; *changes* since
-        the last good run, split by ``decompose_difference``, or None if there is no such run; *scenarios*,
-        one row per scenario, segment, model and metric; *traffic*, the prevalence of logs without labels, one
-        row per segment and model, and the values there, one row per segment, model and metric, or None if
-        the job has no such logs; *facts*, pairs of label and value about the data.
+        the last good run, split by ``decompose_difference``, or None if there is no such run; *facts*, pairs
+        of label and value about the data.
     """
-    listed = runs.tail(_RUNS_LISTED)
-    shown = unusual.filter(pl.col("run").is_in(listed["run"].implode())).reverse()
+    listed = tables["runs"].tail(_RUNS_LISTED)
+    shown = tables["unusual"].filter(pl.col("run").is_in(listed["run"].implode())).reverse()
+    traffic = [tables[name] for name in ("traffic_prevalence", "traffic_values") if name in tables]
     page = template("history.html.jinja", written=written, bounded=bounded, segment=segment_name, time=_time)
     text = page.render(
         css=own("report.css"),
         runs=listed,
-        failed=_failed(history),
+        failed=_failed(tables["history"]),
         unusual=shown,
-        dated=_dated(dated),
+        dated=_dated(tables["by_date"]),
+        scenarios=tables["scenarios"],
+        traffic=traffic or None,
         grouped=_grouped,
         rows=_ROWS,
         values=_VALUES,

@@ -82,7 +82,8 @@ def render_class_page(comparison: ClassComparison, /, **more: Any) -> str:
     asked = {"label": "Class", "words": names, "first": first}
     measure, models, beta = comparison.measure, comparison.models, comparison.beta
     answers = [answers_at(measure, _along(comparison, name), models, _OF_CLASSES) for name in names]
-    live = looked_up(models, places, at_mix[first], asked=asked, answers=answers, beta=beta, own=at_mix)
+    place = {"prevalence": places, "first": at_mix[first], "own": at_mix}
+    live = looked_up(models, **place, asked=asked, answers=answers, beta=beta)
     return render_page("classes.html.jinja", content, live, mix=mix_in_words(comparison))
 
 

@@ -61,8 +61,8 @@ def live_numbers(
     shown = report_questions() if questions is None else questions
     return looked_up(
         models,
-        etas,
-        min(range(len(etas)), key=lambda place: abs(math.log(etas[place] / begin))),
+        prevalence=etas,
+        first=min(range(len(etas)), key=lambda place: abs(math.log(etas[place] / begin))),
         asked={"label": label, "words": [words for words, _ in variants], "first": first},
         answers=told,
         beta=comparison.main_beta,
@@ -72,20 +72,11 @@ def live_numbers(
     )
 
 
-def looked_up(
-    models: Sequence[str],
-    places: Sequence[float],
-    first: int,
-    *,
-    asked: Mapping[str, Any],
-    answers: Sequence[Mapping[str, Any]],
-    beta: float,
-    **more: Any,
-) -> dict[str, Any]:
-    """Return the common data of all pages together with *more*, in the form of ``live_numbers``."""
+def looked_up(models: Sequence[str], *, beta: float, **more: Any) -> dict[str, Any]:
+    """Return what all pages have in common, together with *more*, in the form of ``live_numbers``."""
     drawn = [drawable(model) for model in models]
-    always = {"models": models, "drawn": drawn, "prevalence": places, "first": first, "asked": asked}
-    return {**always, "answers": answers, "beta": _number(beta), "threshold": None, "points": [], **more}
+    always = {"models": models, "drawn": drawn, "beta": _number(beta), "threshold": None, "points": []}
+    return {**always, **more}
 
 
 def answers_at(

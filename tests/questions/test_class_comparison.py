@@ -130,7 +130,7 @@ def test_costs_choose_the_metric_and_the_lowest_is_best():
 
 def test_costs_beside_another_metric_are_refused():
     costs = {("cat", "ant"): 5}
-    with pytest.raises(nf.ParameterError, match="either another metric or costs"):
+    with pytest.raises(nf.ParameterError, match="either a metric or a cost"):
         nf.compare_classes(counts(), metric="accuracy", cost=costs)
     assert nf.compare_classes(counts(), metric="expected_cost", cost=costs).metric == "expected_cost"
 
