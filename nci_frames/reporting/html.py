@@ -44,18 +44,6 @@ _TENS = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1)
 _OF_CLASSES = ("model", "rank", "value", "lower", "upper", "distinguishable", "supported")
 
 
-def _cell(value: object) -> str:
-    match value:
-        case None:
-            return numbers.UNDEFINED
-        case float():
-            return numbers.format_value(value)
-        case int() if not isinstance(value, bool):
-            return numbers.format_count(value)
-        case _:
-            return str(value)
-
-
 def render_report(comparison: Comparison, /, **more: Any) -> str:
     """Return the page as a string; *more* are further fields of ``Content``."""
     content = Content(comparison, **more)
@@ -104,7 +92,7 @@ def render_page(name: str, content: Content, live: Mapping[str, Any], **more: An
     """Fill a template with the fields of *content*, its questions, charts and scripts, and their data."""
     scripts = [vega_bundle(), *map(own, _SCRIPTS)]
     shown = content.answered
-    return template(name, cell=_cell, **NUMBERS).render(
+    return template(name, cell=numbers.format_cell, **NUMBERS).render(
         **vars(content),
         policy=_policy(scripts),
         css=own("report.css"),

@@ -32,7 +32,7 @@ def render_markdown(comparison: AnyComparison, /, **more: Any) -> str:
         name, tables = "report.md.jinja", ranked_tables(comparison)
         shown = [(table, table.cells(_COLUMNS)) for table in tables if table.rows.height]
         own = {"tables": shown, "doubt": doubt_of(tables)}
-    page = template(name, finalize=_finalized, keep_trailing_newline=True, **_FILTERS)
+    page = template(name, _finalized, **_FILTERS)
     return page.render(**vars(content), answered=content.answered, rows=_ROWS, **own)
 
 

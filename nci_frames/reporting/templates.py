@@ -9,8 +9,11 @@ import jinja2
 
 from nci_frames.tables import numbers
 
+#: A function that writes a value as text.
+Form = Callable[[Any], str]
+
 #: Filters of all pages for numbers.
-NUMBERS: Mapping[str, Callable[[Any], str]] = {
+NUMBERS: Mapping[str, Form] = {
     "grid": numbers.format_grid,
     "value": numbers.format_value,
     "count": numbers.format_count,
@@ -26,15 +29,11 @@ def own(name: str) -> str:
 
 
 @cache
-def template(
-    name: str,
-    /,
-    *,
-    finalize: Callable[[Any], str] | None = None,
-    keep_trailing_newline: bool = False,
-    **filters: Callable[[Any], str],
-) -> jinja2.Template:
-    """Return a template that escapes text from the data, and refuses undefined names."""
+def template(name: str, finalize: Form | None = None, /, **filters: Form) -> jinja2.Template:
+    """Return a template that escapes text from the data, and refuses undefined names.
+
+    *finalize* writes every value of a format that has its own way of escaping.
+    """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("nci_frames.reporting", package_path=""),
         autoescape=True,
@@ -42,7 +41,7 @@ def template(
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=finalize,
-        keep_trailing_newline=keep_trailing_newline,
+        keep_trailing_newline=finalize is not None,
     )
     environment.filters |= filters
     return environment.get_template(name)

@@ -19,7 +19,7 @@ from nci_frames.questions.report_question import AnyComparison, ReportQuestion
 from nci_frames.reporting.content import Content
 from nci_frames.tables.cells import Cell, RankedCells
 from nci_frames.tables.names import printable
-from nci_frames.tables.numbers import UNDEFINED, format_grid, format_group
+from nci_frames.tables.numbers import UNDEFINED, format_cell, format_grid, format_group
 
 #: Minimum width of names and of columns, and maximum number of columns.
 _NAME, _CELL, _COLUMNS = 28, 13, 14
@@ -217,24 +217,12 @@ def print_frame(frame: pl.DataFrame, console: Console, *, title: str = "") -> No
         # Fold names instead of cutting them.
         table.add_column(Text(printable(name)), justify=justify, overflow="fold")
     for row in frame.iter_rows():
-        table.add_row(*(Text(_shown(value)) for value in row))
+        table.add_row(*(Text(printable(format_cell(value, "{:.4g}".format))) for value in row))
     if console.measure(table, options=console.options.update(width=10_000)).maximum > console.width:
         # Where the names do not fit side by side, break them between words.
         for column, name in zip(table.columns, frame.columns, strict=True):
             column.header = Text(printable(name).replace("_", "_\n"))
     console.print(table)
-
-
-def _shown(value: object) -> str:
-    match value:
-        case None:
-            return UNDEFINED
-        case int():
-            return f"{value:,}"
-        case float():
-            return f"{value:.4g}"
-        case _:
-            return printable(str(value))
 
 
 def _print(console: Console, cells: RankedCells, heading: str, width: int) -> None:

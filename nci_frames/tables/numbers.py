@@ -1,6 +1,7 @@
 """Formatting of numbers and sentences in all pages, tables and texts."""
 
 import math
+from collections.abc import Callable
 
 UNDEFINED = "\N{EN DASH}"
 _MINUS, _TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
@@ -101,6 +102,17 @@ def format_count(rows: float | None) -> str:
     if rows is None:
         return ""
     return f"{rows:,.0f}" if isinstance(rows, int) or 1e6 <= rows < 1e15 else f"{rows:,.6g}"
+
+
+def format_cell(value: object, decimal: Callable[[float], str] = format_value) -> str:
+    """Format a cell of a table of any kind; *decimal* formats numbers that are not whole.
+
+    >>> [format_cell(value) for value in (None, True, 1234, 0.5, "de")]
+    ['–', 'True', '1,234', '0.500', 'de']
+    """
+    if value is None or isinstance(value, float):
+        return UNDEFINED if value is None else decimal(value)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 def format_group(group: int | None) -> str:
