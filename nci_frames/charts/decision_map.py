@@ -74,12 +74,9 @@ def chart_decision_map(
     rows = _placed(frame if told is None else _cut(frame, told))
     selection.check_rows(rows)
     beta = alt.Axis(values=[0.1, 0.2, 0.5, 1, 2, 5, 10], format="~g")
-    base = alt.Chart(selection.finite(rows)).encode(
-        x=_ODDS.x(),
-        y=alt.Y(field="beta_low", type="quantitative", title="β, log scale", scale=_BETA.scale, axis=beta),
-        y2=alt.Y2("beta_high"),
-        detail=alt.Detail("range:N"),
-    )
+    y = alt.Y(field="beta_low", type="quantitative", title="β, log scale", scale=_BETA.scale, axis=beta)
+    base = alt.Chart(selection.finite(rows)).encode(x=_ODDS.x(), y=y, y2=alt.Y2("beta_high"))
+    base = base.encode(detail=alt.Detail("range:N"))
 
     def areas(ranges: pl.DataFrame, name: str, **mark: Any) -> alt.Chart:
         """Draw the areas of *ranges*."""
@@ -166,13 +163,9 @@ def _verdicts(certified: pl.DataFrame) -> pl.DataFrame:
 
 def _cut(frame: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
     """Cut the ranges of a decision map where the verdict changes."""
+    start, end, begin, stop = map(pl.col, (*_ENDS, "from", "to"))
     inside = frame.join_where(
-        told.rename({"lambda_start": "from", "lambda_end": "to"}),
-        pl.col("lambda_start") < pl.col("to"),
-        pl.col("from") < pl.col("lambda_end"),
+        told.rename({"lambda_start": "from", "lambda_end": "to"}), start < stop, begin < end
     )
-    parts = inside.with_columns(
-        lambda_start=pl.max_horizontal("lambda_start", "from"),
-        lambda_end=pl.min_horizontal("lambda_end", "to"),
-    )
+    parts = inside.with_columns(pl.max_horizontal(start, begin), pl.min_horizontal(end, stop))
     return parts.drop("from", "to").sort("lambda_start")

@@ -151,10 +151,8 @@ def draw_forest(
     bounds = [name for name in ("lower", "upper") if name in rows.columns]
     told = [column for column in ("segment", "place", "verdict") if column in rows.columns]
     shown = rows.select("model", "value", *bounds, *told, supported=selection.supported(rows))
-    base = alt.Chart(selection.finite(shown)).encode(
-        y=alt.Y(field=of, type="nominal", title=None, sort=sort, axis=alt.Axis(labelLimit=240)),
-        color=canvas.colour(style, legend=None),
-    )
+    y = alt.Y(field=of, type="nominal", title=None, sort=sort, axis=alt.Axis(labelLimit=240))
+    base = alt.Chart(selection.finite(shown)).encode(y=y, color=canvas.colour(style, legend=None))
     if "verdict" in told:
         rest = {"test": "datum.verdict === 'as the rest'", "value": 0.5}
         base = base.encode(opacity=alt.OpacityValue(1, condition=rest))

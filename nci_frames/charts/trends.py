@@ -1,6 +1,6 @@
 """The history of a gate -> a chart of its values over the runs, with bounds and limits."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import altair as alt
 import polars as pl
@@ -44,8 +44,8 @@ def chart_trend(history: pl.DataFrame) -> alt.LayerChart:
         dashes.transform_filter(f"isValid(datum.{limit})").encode(y=alt.Y(field=limit, type="quantitative"))
         for limit in limits
     ]
-    below = [ring.encode(x=x, y=_height(title), color=alt.value(FAILED))]
-    return _trend(rows, x, title, "verdict", _VERDICTS, below=below, above=dashed)
+    ring = ring.encode(x=x, y=_height(title), color=alt.value(FAILED))
+    return _trend(rows, x, title, "verdict", _VERDICTS, ring, *dashed)
 
 
 def _height(title: str) -> alt.Y:
@@ -53,16 +53,9 @@ def _height(title: str) -> alt.Y:
 
 
 def _trend(
-    rows: pl.DataFrame,
-    x: alt.X,
-    title: str,
-    told: str,
-    symbols: Mapping[str, str],
-    *,
-    below: Sequence[alt.Chart] = (),
-    above: Sequence[alt.Chart] = (),
+    rows: pl.DataFrame, x: alt.X, title: str, told: str, symbols: Mapping[str, str], *more: alt.Chart
 ) -> alt.LayerChart:
-    """Draw the values of each model in the order of the rows, with bounds, and symbols by *told*."""
+    """Draw the values of each model in the order of the rows, with bounds, symbols by *told*, and *more*."""
     style = theme.ModelStyle(rows["model"].unique())
     base = alt.Chart(rows).encode(x=x, color=canvas.colour(style))
     known = base.transform_filter("isValid(datum.value)").encode(y=_height(title))
@@ -75,7 +68,7 @@ def _trend(
     )
     lines = [bars.encode(y=alt.Y("lower:Q"), y2=alt.Y2("upper")), known.mark_line(order=False)]
     config = alt.Config(**theme.config_for(style))
-    return alt.LayerChart(layer=[*lines, *below, points, *above], width=330, height=160, config=config)
+    return alt.LayerChart(layer=[*lines, points, *more], width=330, height=160, config=config)
 
 
 def chart_by_date(dated: pl.DataFrame, *, rate: str) -> alt.LayerChart:
