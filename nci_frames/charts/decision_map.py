@@ -136,9 +136,8 @@ def _labels(ranges: pl.DataFrame) -> pl.DataFrame:
         middle = (low + high) / 2
         across = (max(0.0, (middle - 4) / 6) + min(1.0, middle / 6)) / 2
         places.append((model, _ODDS.place(across), _BETA.place((middle - 6 * across) / 4)))
-    return pl.DataFrame(
-        places, schema={"name": pl.String, "odds": pl.Float64, "beta": pl.Float64}, orient="row"
-    )
+    schema = {"name": pl.String, "odds": pl.Float64, "beta": pl.Float64}
+    return pl.DataFrame(places, schema, orient="row")
 
 
 def _placed(ranges: pl.DataFrame) -> pl.DataFrame:
@@ -164,8 +163,7 @@ def _verdicts(certified: pl.DataFrame) -> pl.DataFrame:
 def _cut(frame: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
     """Cut the ranges of a decision map where the verdict changes."""
     start, end, begin, stop = map(pl.col, (*_ENDS, "from", "to"))
-    inside = frame.join_where(
-        told.rename({"lambda_start": "from", "lambda_end": "to"}), start < stop, begin < end
-    )
+    others = told.rename({"lambda_start": "from", "lambda_end": "to"})
+    inside = frame.join_where(others, start < stop, begin < end)
     parts = inside.with_columns(pl.max_horizontal(start, begin), pl.min_horizontal(end, stop))
     return parts.drop("from", "to").sort("lambda_start")

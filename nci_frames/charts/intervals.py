@@ -238,9 +238,8 @@ def chart_precision_uncertainty(
         raise ParameterError(msg, found=found, hint="make both from the same rates")
     curve = bands.filter(pl.col("prevalence") > 0).select("model", "prevalence", "value", "lower", "upper")
     selection.refuse_empty(curve["value"], "precision", bands)
-    label = pl.format(
-        "Δ = {} at η = {}", *(pl.col(c).map_elements(format_grid, pl.String) for c in ("delta", "at"))
-    )
+    written = [pl.col(c).map_elements(format_grid, pl.String) for c in ("delta", "at")]
+    label = pl.format("Δ = {} at η = {}", *written)
     marks = widest.select("model", "delta", at="prevalence").with_columns(
         label.fill_null("Δ undefined").alias("label"), pl.lit(observed, pl.Float64).alias("observed")
     )

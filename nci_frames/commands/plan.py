@@ -112,10 +112,8 @@ def _support(
     counts = expected_counts(positives=positives, negatives=negatives, tpr=tpr, fpr=fpr)
     rates = compute_rates(counts, interval="wilson", level=level)
     columns = ["tpr", "tpr_lower", "tpr_upper", "fpr", "fpr_lower", "fpr_upper"]
-    yield (
-        f"rates, with Wilson intervals of confidence {level:g}",
-        rates.select("model", "threshold", *columns),
-    )
+    bounded = rates.select("model", "threshold", *columns)
+    yield f"rates, with Wilson intervals of confidence {level:g}", bounded
     yield "where the precision band is widest (delta)", max_precision_uncertainty(rates)
     at = rates["threshold"].item()
     support = lowest_supported_prevalence(counts, metric="precision", threshold=at)

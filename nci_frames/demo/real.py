@@ -73,9 +73,8 @@ def _classifiers(seed: int) -> dict[str, Any]:
         return getattr(_learning(f"sklearn.{module}"), name)(*args, **options)
 
     def scaled(classifier: object) -> Any:
-        return made(
-            "pipeline.Pipeline", [("scale", made("preprocessing.StandardScaler")), ("fit", classifier)]
-        )
+        steps = [("scale", made("preprocessing.StandardScaler")), ("fit", classifier)]
+        return made("pipeline.Pipeline", steps)
 
     # Some pixels of the digits are constant, so without shrinkage the covariance matrix is singular.
     discriminant = made("discriminant_analysis.LinearDiscriminantAnalysis", solver="lsqr", shrinkage=0.1)

@@ -73,11 +73,8 @@ def run_class_report(
         comparison = compare_classes(counts, priors=mix, metric=options.metric, beta=beta, cost=cost)
         answered(comparison)
         tally = ClassTally(float(counts["rows"].sum()), [str(warning.message) for warning in told])
-        facts = [
-            ("source", repr(source)),
-            ("predictions counted", f"{int(tally.counted):,}"),
-            *(("warning", warning) for warning in tally.warnings),
-        ]
+        facts = [("source", repr(source)), ("predictions counted", f"{int(tally.counted):,}")]
+        facts += [("warning", warning) for warning in tally.warnings]
         write_files(comparison, folder, options, comparison.counts, title=options.title, facts=facts)
     return comparison, tally
 

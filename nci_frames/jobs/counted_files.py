@@ -72,9 +72,8 @@ def count_files(file: JobFile, feed: Feed, *, until: datetime | None = None, **o
     """
     (files, left_out), ledger = _found(file, feed, until), ledger_of(file)
     appended = ledger.append_files(files, feed.settings, **_how(feed), **options)
-    begins = pl.Series(
-        "window_start", [item.window and item.window[0] for item in files], pl.Datetime("us", "UTC")
-    )
+    starts = [item.window and item.window[0] for item in files]
+    begins = pl.Series("window_start", starts, pl.Datetime("us", "UTC"))
     return RunCounts(ledger, feed, until, appended.with_columns(begins), left_out)
 
 

@@ -210,11 +210,8 @@ class Run:
             tables |= {"traffic_prevalence": traffic.prevalence, "traffic_values": traffic.values}
         for file, table in tables.items():
             save_table(table, folder / f"{file}.parquet")
-        title, changes = (
-            job.report.title or job.name,
-            changes_since((self.before.good or {}).get("points"), points),
-        )
-        page = folder / "history.html"
+        title, page = job.report.title or job.name, folder / "history.html"
+        changes = changes_since((self.before.good or {}).get("points"), points)
         write_history(page, tables, title=title, summary=summary, changes=changes, facts=facts)
 
     def _report(self, folder: Path, facts: Sequence[tuple[str, str]], summary: RunSummary) -> None:

@@ -47,9 +47,7 @@ def small_segments(
     of_model = totals.group_by("model", *keys).agg(pl.col("positives", "negatives").sum())
     if worth is not None:
         joined = of_model.join(worth, on=["model", *keys], how="left", nulls_equal=True)
-        of_model = joined.with_columns(
-            pl.col(name) * pl.col(f"{name}_worth") for name in ("positives", "negatives")
-        )
+        of_model = joined.with_columns(pl.col(c) * pl.col(f"{c}_worth") for c in ("positives", "negatives"))
     of_segment = of_model.group_by(keys).agg(pl.col("positives", "negatives").max())
     few = (pl.col("positives") < least.min_positives) | (pl.col("negatives") < least.min_negatives)
     return of_segment.filter(few).select(keys)
@@ -114,7 +112,6 @@ def _renamed(frame: pl.DataFrame, small: pl.DataFrame) -> pl.DataFrame:
     keys = small.columns
     marked = frame.join(small.with_columns(__small=True), on=keys, how="left", nulls_equal=True)
     other = pl.when(pl.col("__small")).then(pl.lit(_OTHER))
-    renamed = marked.with_columns(
-        other.otherwise(key_text(key, marked.schema[key])).alias(key) for key in keys
-    )
-    return renamed.drop("__small")
+    types = marked.schema
+    renamed = [other.otherwise(key_text(key, types[key])).alias(key) for key in keys]
+    return marked.with_columns(renamed).drop("__small")

@@ -85,9 +85,8 @@ def grid(allowed: str, *, most: float = math.inf, files: bool = False) -> Kind:
                 raise ValueError(f"{found:.10g} must be {allowed}{_percent(found, most)}")
         return tuple(numbers)
 
-    return Kind(
-        "grid or file" if files else "grid", read, _several({"type": ["number", "string"], **ends}, 1)
-    )
+    schema = _several({"type": ["number", "string"], **ends}, 1)
+    return Kind("grid or file" if files else "grid", read, schema)
 
 
 def words(*choices: str, least: int = 0) -> Kind:

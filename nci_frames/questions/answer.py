@@ -112,9 +112,8 @@ class AskedLog:
     def _ranks(self, prevalence: Sequence[float]) -> pl.DataFrame:
         area = self._area
         table = self._values(prevalence) if area is None else self._areas(prevalence, area)
-        return for_the_first(
-            rank_models(table, by=["metric", "prevalence", "beta"]), asked_metric(self._metric)
-        )
+        ranked = rank_models(table, by=["metric", "prevalence", "beta"])
+        return for_the_first(ranked, asked_metric(self._metric))
 
     def _points(self, prevalence: Sequence[float]) -> pl.DataFrame:
         """Return the operating point of each model at each prevalence."""
@@ -188,9 +187,8 @@ class AskedLog:
         if not isinstance(threshold, int | float) or not has_strata(counts) or log.units or log.repeat:
             return table
         known = table.drop_nulls("value")
-        mixed = (
-            classes_of_strata(counts).filter("__mixed").join(known, on="model", how="semi", nulls_equal=True)
-        )
+        strata = classes_of_strata(counts).filter("__mixed")
+        mixed = strata.join(known, on="model", how="semi", nulls_equal=True)
         # The lowest and highest scores of strata tell which strata are flagged.
         few = near_threshold(counts, threshold, math.inf)
         few = few.join(mixed, on="model", how="semi", nulls_equal=True)

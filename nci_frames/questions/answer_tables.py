@@ -112,11 +112,9 @@ class AnswerTables(LogTables):
     ) -> Answer:
         if self._near["model"].has_nulls():
             raise SchemaError.unnamed_model()
-        observed = prevalence == self.observed_prevalence
-        lacks = {None: "rows of a weight above 0", 0.0: "positives", 1.0: "negatives"}.get(
-            self.observed_prevalence
-        )
-        span, judged = self.answer_span, self._log.judged is not None
+        own, span, judged = self.observed_prevalence, self.answer_span, self._log.judged is not None
+        lacks = {None: "rows of a weight above 0", 0.0: "positives", 1.0: "negatives"}.get(own)
+        observed = prevalence == own
         return Answer(self.question, prevalence, observed, models, winners, span, tested, lacks, judged)
 
     def asking(self, **changes: Any) -> Self:
@@ -138,9 +136,8 @@ class AnswerTables(LogTables):
             own, known = self._own, values.filter(beta=question.beta)
         at, draws = self.answer_prevalences, self._draws
         few = own is not None or question.area is not None or question.threshold is not None
-        return AskedLog(
-            question, self._log, self._near if few else self.rates, at, draws, own=own, known=known
-        )
+        rates = self._near if few else self.rates
+        return AskedLog(question, self._log, rates, at, draws, own=own, known=known)
 
     @property
     def _own_places(self) -> pl.DataFrame:

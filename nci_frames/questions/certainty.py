@@ -136,9 +136,7 @@ class Resampled:
             "f_beta": compared(self.at(points)),
             "pr_auc": best_among(self.areas(prevalence, least=LEAST_REPEATS), PR_AUC),
         }
-        return pl.concat(
-            table.select(pl.lit(name).alias("measure"), pl.all()) for name, table in tables.items()
-        )
+        return pl.concat(one.select(pl.lit(name).alias("measure"), pl.all()) for name, one in tables.items())
 
 
 def _supported(table: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:

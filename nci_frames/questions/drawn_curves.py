@@ -32,9 +32,7 @@ def report_curves(counts: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
 
 def _ends_of_cell() -> pl.Expr:
     """Return whether a point of a rising curve is the first or the last in its cell."""
-    cell = pl.struct(
-        (pl.col("tpr") * _CELLS / 2).floor(), *(_steps(rate) for rate in ("tpr", "fpr"))
-    ).rle_id()
+    cell = pl.struct((pl.col("tpr") * _CELLS / 2).floor(), _steps("tpr"), _steps("fpr")).rle_id()
     return cell.ne_missing(cell.shift(1)) | cell.ne_missing(cell.shift(-1))
 
 

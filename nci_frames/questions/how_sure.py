@@ -76,9 +76,8 @@ def read_direction(comparison: Comparison) -> list[str]:
     rows = pl.col(_CLASSES) / (comparison.repeat_count or 1)
     sizes = comparison.sizes.select("model", rows)
     # Under chance, the variance of ROC-AUC is that of the Mann-Whitney statistic.
-    far = (
-        _FAR * ((pl.sum_horizontal(*_CLASSES) + 1) / (12 * pl.col("positives") * pl.col("negatives"))).sqrt()
-    )
+    pairs = pl.col("positives") * pl.col("negatives")
+    far = _FAR * ((pl.sum_horizontal(*_CLASSES) + 1) / (12 * pairs)).sqrt()
     areas = beside(comparison.areas.filter(metric="roc_auc").select("model", "value"), sizes, "model")
     turned = areas.filter(pl.col("value") < 0.5 - far).sort("value", "model")
     if turned.is_empty():

@@ -115,9 +115,8 @@ class LogCounts:
         They are computed within each repeat and averaged.
         """
         counts = self.rows.counts if keys else self.rows.by_repeat
-        found = areas_of(
-            self.summed(counts), list(prevalence), areas or (PR_AUC, ROC_AUC), worth=self._worth(keys)
-        )
+        wanted, worth = areas or (PR_AUC, ROC_AUC), self._worth(keys)
+        found = areas_of(self.summed(counts), list(prevalence), wanted, worth=worth)
         return found if self.repeat is None else average_over(found, over=self.repeat)
 
     def support(self) -> pl.DataFrame:

@@ -63,10 +63,8 @@ def best_at_each(ranking: pl.DataFrame, /) -> pl.DataFrame:
     told = pl.col("supported").any().over("prevalence")
     best = ranking.filter(pl.col("rank") == 1).filter(pl.col("supported") | ~told)
     named = best.group_by("prevalence", "supported").agg(tied=pl.col("model").sort()).sort("prevalence")
-    at = pl.col("prevalence")
-    return named.select(
-        start=at, end=at, model=pl.col("tied").list.first(), tied="tied", supported="supported"
-    )
+    at, first = pl.col("prevalence"), pl.col("tied").list.first()
+    return named.select(start=at, end=at, model=first, tied="tied", supported="supported")
 
 
 def read_leads(winners: pl.DataFrame, /, *, low: float, high: float) -> tuple[Lead, ...]:

@@ -67,10 +67,8 @@ def best_values(own: OwnPoints, log: LogCounts, places: pl.DataFrame) -> pl.Data
 def widened(value: str) -> dict[str, pl.Expr]:
     """Return the bounds at the chosen threshold, widened to contain the value on other rows."""
     known = pl.all_horizontal(pl.col("lower", value).is_not_null())
-    return {
-        "lower": pl.when(known).then(pl.min_horizontal("lower", value)),
-        "upper": pl.when(known).then(pl.max_horizontal("upper", value)),
-    }
+    low, high = pl.min_horizontal("lower", value), pl.max_horizontal("upper", value)
+    return {"lower": pl.when(known).then(low), "upper": pl.when(known).then(high)}
 
 
 def averaged(fitted: pl.DataFrame, over: str) -> pl.DataFrame:

@@ -104,10 +104,8 @@ def _say(table: pl.DataFrame, comparison: Comparison) -> list[str]:
     if None in alarms:
         return [f"{brier}."]
     scored = f"At prevalence {there}, rows that {row['model']} scores about "
-    return [
-        f"{scored}{'; adjusted to this prevalence, those at about '.join(filter(None, alarms))}.",
-        f"{brier}.",
-    ]
+    scored += "; adjusted to this prevalence, those at about ".join(filter(None, alarms))
+    return [f"{scored}.", f"{brier}."]
 
 
 def _come_true(row: dict[str, Any], name: str) -> str | None:

@@ -260,11 +260,8 @@ def _areas(comparison: Comparison) -> pl.DataFrame | None:
 
 
 def _draw_areas(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    key, points, models = (
-        comparison.segments[0],
-        comparison.by_key[0].segment_points,
-        shown_models(comparison),
-    )
+    key, points = comparison.segments[0], comparison.by_key[0].segment_points
+    models = shown_models(comparison)
     return chart_segments(table, segments=key, metric="pr_auc", observed=points, models=models)
 
 
@@ -279,10 +276,8 @@ def _differences(comparison: Comparison) -> pl.DataFrame | None:
         # A segment with too few rows to be judged has no parts either.
         unjudged = ranks.filter(pl.col("value").is_null()).select(*keys, __why="reason")
         parts = [pl.when(pl.col("__why").is_null()).then(name).alias(name) for name in _PARTS]
-        reasons = beside(reasons, unjudged, keys).with_columns(
-            *parts, pl.coalesce("__why", "reason").alias("reason")
-        )
-        reasons = reasons.drop("__why")
+        why = pl.coalesce("__why", "reason").alias("reason")
+        reasons = beside(reasons, unjudged, keys).with_columns(*parts, why).drop("__why")
     return reasons if reasons["due_to_rates"].drop_nulls().len() else None
 
 

@@ -77,9 +77,8 @@ def segment_name(segment: str | None) -> str:
     """Format a segment, given as JSON, in words."""
     if segment is None:
         return "all rows"
-    return ", ".join(
-        f"{key} = {'missing' if value is None else value}" for key, value in json.loads(segment).items()
-    )
+    names = json.loads(segment).items()
+    return ", ".join(f"{key} = {'missing' if value is None else value}" for key, value in names)
 
 
 def promised(row: Mapping[str, Any]) -> str:
@@ -89,11 +88,9 @@ def promised(row: Mapping[str, Any]) -> str:
     'lead ≥ 0'
     """
     limits = (("≥", row["limit_lower"]), ("≤", row["limit_upper"]))
-    parts = [
-        f"{sign} {limit:.4g}".replace("-", "\N{MINUS SIGN}") for sign, limit in limits if limit is not None
-    ]
+    parts = [f"{sign} {limit:.4g}" for sign, limit in limits if limit is not None]
     kind = {"change_threshold": "change ", "champion": "lead "}.get(row["kind"], "")
-    return kind + " and ".join(parts) if parts else ""
+    return kind + " and ".join(parts).replace("-", "\N{MINUS SIGN}") if parts else ""
 
 
 def _worst_first(verdicts: pl.DataFrame) -> pl.DataFrame:

@@ -55,9 +55,7 @@ def live_numbers(
     begin = chips[0] if chips else comparison.asked_prevalence
     label, variants = _variants(comparison, len(models) * len(etas))
     first = [words for words, _ in variants].index(_words(comparison))
-    told = [
-        _answers(variant, etas, models, tested=place == first) for place, (_, variant) in enumerate(variants)
-    ]
+    told = [_answers(each, etas, models, tested=at == first) for at, (_, each) in enumerate(variants)]
     shown = report_questions() if questions is None else questions
     return looked_up(
         models,

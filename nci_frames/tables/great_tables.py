@@ -21,12 +21,7 @@ from nci_frames.tables.latex import latex_signs
 from nci_frames.tables.numbers import UNDEFINED, format_grid, format_group, format_value
 
 #: Forms of a doubtful number, of the best one, of its rank and of its group.
-_HTML = (
-    '<span style="opacity: 0.75">{} ?</span>',
-    "<strong>{}</strong>",
-    "<small>{}</small>",
-    "<sup>{}</sup>",
-)
+_HTML = '<span style="opacity: 0.75">{} ?</span>', "<strong>{}</strong>", "<small>{}</small>", "<sup>{}</sup>"
 _LATEX = ("{} ?", r"\textbf{{{}}}", r"\,{{\scriptsize {}}}", r"\textsuperscript{{{}}}")
 _SPANNERS = {"prevalence": "prevalence η", "beta": "β"}
 _NOTE, _SHADED = "Small number: rank, 1 is best. Bold: best.", " Shading: value from 0 to 1."

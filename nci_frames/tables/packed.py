@@ -15,10 +15,8 @@ def packed(rows: Sequence[Mapping[str, Any]], /) -> dict[str, Any]:
     {'model': {'values': ['boosted trees'], 'places': [0, 0, 0]}, 'value': [0.1, 0.2, 0.3]}
     """
     fields = list(dict.fromkeys(field for row in rows for field in row))
-    return {
-        "count": len(rows),
-        "columns": {field: _column([row.get(field) for row in rows]) for field in fields},
-    }
+    columns = {field: _column([row.get(field) for row in rows]) for field in fields}
+    return {"count": len(rows), "columns": columns}
 
 
 def _column(values: list[Any]) -> Any:

@@ -79,9 +79,8 @@ def judge_gates(job: Job, counts: Counts, reference: Reference | None) -> pl.Dat
             why = "there are no rows" if model is None else "the model has no rows"
             rows.append(_row(gate, {"model": model, "segment": None}, None) | {"reason": why})
         rows += _gone(gate, found, absent, reference)
-    return pl.DataFrame(
-        [{name: _told(name, row.get(name)) for name in VERDICTS} for row in rows], schema=VERDICTS
-    )
+    told = [{name: _told(name, row.get(name)) for name in VERDICTS} for row in rows]
+    return pl.DataFrame(told, schema=VERDICTS)
 
 
 def _gone(
@@ -153,9 +152,7 @@ def _before(job: Job, gate: Gate, reference: Reference | None) -> dict[Place, di
     )
     rows = reference.verdicts.filter(gate=gate.name).to_dicts()
     places = {(row["model"], row["segment"]): row for row in rows}
-    return {
-        place: row | {"shared": shared.get(place, none), "another": another} for place, row in places.items()
-    }
+    return {at: row | {"shared": shared.get(at, none), "another": another} for at, row in places.items()}
 
 
 def _row(gate: Gate, measured: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -181,9 +178,8 @@ def _few(row: Mapping[str, Any], of_class: str, least: int) -> str | None:
     if rows * worth >= least:
         return None
     told = quantity(round(rows), of_class.removesuffix("s"))
-    return (
-        f"{told}{f', worth {rows * worth:.3g} independent ones' if worth < 1 else ''}, fewer than {least:,}"
-    )
+    told += f", worth {rows * worth:.3g} independent ones" if worth < 1 else ""
+    return f"{told}, fewer than {least:,}"
 
 
 def _verdict(row: Mapping[str, Any]) -> Verdict:
@@ -206,9 +202,8 @@ def _sequential(gate: Gate, row: Mapping[str, Any]) -> dict[str, Any]:
     least = row["limit_lower"] is not None
     limit = row["limit_lower" if least else "limit_upper"]
     enough = math.log(1 / (1 - gate.level))
-    against, in_favour = (
-        float(log_martingale(hits, rest, limit, below=below)) for below in (least, not least)
-    )
+    against = float(log_martingale(hits, rest, limit, below=least))
+    in_favour = float(log_martingale(hits, rest, limit, below=not least))
     verdict: Verdict = "fail" if against >= enough else "pass" if in_favour >= enough else "undecided"
     told = f"for the promise {_evidence(in_favour)}, against it {_evidence(against)}"
     return {"verdict": verdict, "reason": f"evidence {told}; {_evidence(enough)} decides"}

@@ -82,9 +82,8 @@ def chat_line(job: str, run: str, verdicts: pl.DataFrame, arrived: pl.DataFrame,
     failed = verdicts.filter(verdict="fail").to_dicts()
     for row in failed[:3]:
         where = "" if row["segment"] is None else f" {row['segment']}"
-        line += (
-            f"; {row['gate']}: {row['model']}{where} {row['metric']} {bounded(row)}, promised {promised(row)}"
-        )
+        line += f"; {row['gate']}: {row['model']}{where} {row['metric']} {bounded(row)}"
+        line += f", promised {promised(row)}"
     if len(failed) > 3:
         line += f"; and {len(failed) - 3} more"
     unusual = {name: number for name, number in count_arrivals(arrived).items() if number and name != "new"}

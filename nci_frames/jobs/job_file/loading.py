@@ -62,10 +62,8 @@ def read_job(path: str | os.PathLike[str], *, least: Mapping[str, Any] = Mapping
         content = tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         found = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        hint = "nci-frames init DIR writes one"
-        raise ParameterError(
-            "the job file cannot be read", where=repr(str(file)), found=found, hint=hint
-        ) from error
+        msg, hint = "the job file cannot be read", "nci-frames init DIR writes one"
+        raise ParameterError(msg, where=repr(str(file)), found=found, hint=hint) from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ParameterError("the job file is not TOML", where=repr(str(file)), found=str(error)) from error
     replaced = _with_variables(content, file, ())
@@ -112,9 +110,7 @@ def _read_table(scenario: SegmentScenario, path: str, key: str) -> SegmentScenar
     problems = ((wrong, "a value without a prevalence in [0, 1]"), (twice, "a value more than once"))
     for bad, problem in problems:
         if len(bad):
-            found = listed(
-                (repr(value) for value in bad[scenario.by].unique(maintain_order=True)), SHOWN_FILES
-            )
+            found = listed(map(repr, bad[scenario.by].unique(maintain_order=True)), SHOWN_FILES)
             raise ParameterError(f"{what} has {problem}", where=where, found=found)
     if rows.is_empty():
         raise ParameterError(f"{what} has no row", where=where)

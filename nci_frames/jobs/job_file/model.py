@@ -239,11 +239,9 @@ class Job(Model):
         found = [Feed(self.source, settings, self.report.windows)]
         if self.traffic is not None:
             newest = None if self.traffic.windows == "all" else self.traffic.windows
-            columns = (self.traffic.columns or self.columns).model_dump(
-                include={*TrafficColumns.model_fields}
-            )
-            columns |= {"segments": self.traffic_keys, "label": None}
-            seen = CountingSettings.of(thresholds=settings.thresholds or "exact", **columns)
+            columns, names = self.traffic.columns or self.columns, {*TrafficColumns.model_fields}
+            given = columns.model_dump(include=names) | {"segments": self.traffic_keys, "label": None}
+            seen = CountingSettings.of(thresholds=settings.thresholds or "exact", **given)
             found.append(Feed(self.traffic, seen, newest))
         return found
 

@@ -98,9 +98,7 @@ def find_windows(
 
 def glob_of(path: str) -> str:
     """Return a glob that matches the files of a template for any date; other paths are unchanged."""
-    return _PLACE.sub(
-        lambda place: re.sub(r"%(.)", lambda match: "[0-9]" * _DIGITS[match[1]], place[1]), path
-    )
+    return _PLACE.sub(lambda date: re.sub("%(.)", lambda part: "[0-9]" * _DIGITS[part[1]], date[1]), path)
 
 
 def _dated(template: str, length: timedelta) -> list[tuple[datetime, SourceFile]]:

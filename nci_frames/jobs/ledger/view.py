@@ -271,9 +271,8 @@ class View:
         states = list(wanted)
         schema = {"ledger_source": pl.String, "ledger_sequence": pl.Int64}
         owners = [(state.identity, state.counted_by) for state in states]
-        mine = self.every_cell.join(
-            pl.DataFrame(owners, schema=schema, orient="row"), on=list(schema), how="semi"
-        )
+        owned = pl.DataFrame(owners, schema=schema, orient="row")
+        mine = self.every_cell.join(owned, on=list(schema), how="semi")
         sums = mine.group_by("ledger_source").agg(pl.col("positives", "negatives").sum(), cells=pl.len())
         found = {identity: tuple(values) for identity, *values in sums.iter_rows()}
         wrong = [
