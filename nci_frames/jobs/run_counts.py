@@ -124,10 +124,7 @@ class RunCounts:
 
     def mark(self) -> dict[str, Any]:
         """Return a JSON value from which a later run can determine the shared rows."""
-        windows = {
-            scope: None if window is None else [time.isoformat() for time in window]
-            for scope, window in self._windows.items()
-        }
+        windows = {name: at and [time.isoformat() for time in at] for name, at in self._windows.items()}
         return {
             "table": self._ledger.table_id,
             "version": self._ledger.snapshot.version,

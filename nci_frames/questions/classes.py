@@ -14,15 +14,8 @@ from nci_frames.questions.answer_lines import best_of, bounds_in_words, choice_i
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.how_sure import read_resampled
 from nci_frames.questions.order import any_of, leads_in_words
-from nci_frames.questions.report_question import (
-    Chart,
-    ReportQuestion,
-    first_questions,
-    note,
-    of_shown,
-    picture,
-    shown_models,
-)  # fmt: skip
+from nci_frames.questions.report_question import Chart, ReportQuestion, note, of_shown, picture, shown_models
+from nci_frames.questions.which_model import first_questions
 from nci_frames.tables.numbers import format_value, sentence
 
 #: Number of wrong decisions listed.

@@ -25,16 +25,8 @@ TITLE = "How the models compare as the class balance changes"
 CLASS_TITLE = "How the models compare as the mix of the classes changes"
 
 _MODULES = (
-    which_model,
-    counted,
-    how_sure,
-    what_would_tell,
-    where_it_changes,
-    curves,
-    probabilities,
-    folds,
-    segments,
-)
+    which_model, counted, how_sure, what_would_tell, where_it_changes, curves, probabilities, folds, segments,
+)  # fmt: skip
 
 
 def report_questions() -> tuple[ReportQuestion, ...]:

@@ -2,8 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
-from operator import attrgetter
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, TypeVar
 
 import altair as alt
@@ -11,8 +10,6 @@ import polars as pl
 
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import ParameterError
-from nci_frames.charts.intervals import draw_forest
-from nci_frames.evaluation.metrics import Metric, better_sign
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.log_tables import MOST_MODELS
@@ -145,43 +142,6 @@ def picture(
 
     how = drawn if shared else draw
     return ReportQuestion(name, title, section, table, lambda _: [], how, under=under, live=live)
-
-
-def first_questions(
-    say: Callable[[Any], list[str]],
-    title: Callable[[Any], str],
-    *,
-    metric: Callable[[Any], Metric],
-    measure: Callable[[Any], str],
-    where: Callable[[Any], str] = lambda _: "",
-) -> tuple[ReportQuestion, ReportQuestion]:
-    """Return the first two questions of every report: which model is best, and how much the values differ.
-
-    All parameters are functions of the comparison.
-
-    Parameters
-    ----------
-    say
-        Returns the lines of the answer.
-    title
-        Returns the title of the values.
-    metric, measure
-        Return the metric of the ranking, and its name in words.
-    where
-        Returns a suffix of the chart title, which a page shows elsewhere.
-    """
-
-    def draw(table: pl.DataFrame, comparison: AnyComparison) -> Chart:
-        heading, models = title(comparison) + where(comparison), shown_models(comparison)
-        rising = better_sign(metric(comparison)) < 0
-        return draw_forest(table, name=measure(comparison), title=heading, models=models, rising=rising)
-
-    def defined(comparison: AnyComparison) -> pl.DataFrame:
-        return of_shown(comparison.answer, comparison).drop_nulls("value")
-
-    said, live = note("answer", "Which model is best?", say), {"answer": "looked up"}
-    answer = replace(said, table=attrgetter("answer"), live=live)
-    return answer, picture("intervals", title, defined, draw, section="answer", recomputed="answer")
 
 
 def note(name: str, title: str, say: Callable[[Any], list[str]]) -> ReportQuestion:

@@ -58,22 +58,14 @@ def segment_numbers(comparison: Comparison, /) -> dict[str, Any] | None:
     tables = [_rows(each) for each in shown]
     rows = pl.concat(tables, how="diagonal_relaxed")
     table = finite(rows.select(name for name in _SHOWN if name in rows.columns))
-    labels = [
-        label
-        for each, of_each in zip(shown, tables, strict=True)
-        for label in of_each.select(segment_labels(of_each, each.segments))[LABEL]
-    ]
+    by, labels = [], list[str]()
+    for each, of_each in zip(shown, tables, strict=True):
+        at, model = list(map(keys.index, each.segments)), drawable(judged_model(each))
+        by.append({"keys": at, "count": len(of_each), "said": said_of(each), "model": model})
+        labels += of_each.select(segment_labels(of_each, each.segments))[LABEL]
     return {
         "keys": keys,
-        "by": [
-            {
-                "keys": list(map(keys.index, each.segments)),
-                "count": len(of_each),
-                "said": said_of(each),
-                "model": drawable(judged_model(each)),
-            }
-            for each, of_each in zip(shown, tables, strict=True)
-        ],
+        "by": by,
         "names": [[None if value is None else str(value) for value in rows[key].to_list()] for key in keys],
         "labels": list(map(drawable, labels)),
         "table": packed(table.to_dicts()),

@@ -1,14 +1,20 @@
 """Which model to choose, and at which threshold?"""
 
+from collections.abc import Callable
+from dataclasses import replace
+from operator import attrgetter
+from typing import Any
+
 import altair as alt
 import polars as pl
 
+from nci_frames.charts.intervals import draw_forest
 from nci_frames.charts.parts.axes import value_axis
 from nci_frames.charts.parts.lines import draw_lines
-from nci_frames.evaluation.metrics import asked_metric
+from nci_frames.evaluation.metrics import Metric, asked_metric, better_sign
 from nci_frames.questions.answer_lines import answer_lines, measure_words, value_name
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report_question import Chart, first_questions, of_shown, picture, shown_models
+from nci_frames.questions.report_question import Chart, ReportQuestion, note, of_shown, picture, shown_models
 from nci_frames.tables.numbers import format_grid, sentence
 
 #: Largest number of models with bands: more bands overlap too much.
@@ -37,6 +43,44 @@ def _draw_over_prevalence(table: pl.DataFrame, comparison: Comparison) -> Chart:
     subtitle, y = f"by {by}{shaded}", alt.Y(**value_axis("value", what))
     models, observed = shown_models(comparison), comparison.observed_prevalence
     return draw_lines(table, y=y, what=what, subtitle=subtitle, models=models, observed=observed)
+
+
+def first_questions(
+    say: Callable[[Any], list[str]],
+    title: Callable[[Any], str],
+    *,
+    metric: Callable[[Any], Metric],
+    measure: Callable[[Any], str],
+    where: Callable[[Any], str] = lambda _: "",
+) -> tuple[ReportQuestion, ReportQuestion]:
+    """Return the first two questions of every report: which model is best, and how much the values differ.
+
+    All parameters are functions of the comparison.
+
+    Parameters
+    ----------
+    say
+        Returns the lines of the answer.
+    title
+        Returns the title of the values.
+    metric, measure
+        Return the metric of the ranking, and its name in words.
+    where
+        Returns a suffix of the chart title, which a page shows elsewhere.
+    """
+
+    def draw(table: pl.DataFrame, comparison: Any) -> Chart:
+        heading, models = title(comparison) + where(comparison), shown_models(comparison)
+        rising = better_sign(metric(comparison)) < 0
+        return draw_forest(table, name=measure(comparison), title=heading, models=models, rising=rising)
+
+    def defined(comparison: Any) -> pl.DataFrame:
+        rows: pl.DataFrame = comparison.answer
+        return of_shown(rows, comparison).drop_nulls("value")
+
+    said, live = note("answer", "Which model is best?", say), {"answer": "looked up"}
+    answer = replace(said, table=attrgetter("answer"), live=live)
+    return answer, picture("intervals", title, defined, draw, section="answer", recomputed="answer")
 
 
 QUESTIONS = (
