@@ -145,9 +145,8 @@ def draw_forest(
     selection.refuse_empty(rows["value"], "value", rows)
     style = theme.ModelStyle(rows["model"], among=models)
     of, by, pixels = ("segment", "place", 18) if "segment" in rows.columns else ("model", "value", 26)
-    sort = alt.EncodingSortField(
-        field=by, op="max", order="ascending" if rising or by == "place" else "descending"
-    )
+    rises = rising or by == "place"
+    sort = alt.EncodingSortField(field=by, op="max", order="ascending" if rises else "descending")
     bounds = [name for name in ("lower", "upper") if name in rows.columns]
     told = [column for column in ("segment", "place", "verdict") if column in rows.columns]
     shown = rows.select("model", "value", *bounds, *told, supported=selection.supported(rows))

@@ -34,6 +34,8 @@ from nci_frames.schemas import beside, has_strata
 _AT = ["model", "prevalence"]
 #: Largest relative difference of equal prevalences, by rounding of sums of weights.
 _SAME = 1e-9
+#: Computes a table at some prevalences.
+_Make = Callable[[list[float]], pl.DataFrame]
 _BESIDES = ("recall", "precision", "pos_fraction")
 #: Interval of the share of alerts in the field, for a budget of alerts.
 _BUDGET = ("pos_fraction_lower", "pos_fraction_upper")
@@ -221,11 +223,7 @@ class AskedLog:
         return beside(points, bounds.select(*on, *added), on)
 
     def _kept_at(
-        self,
-        name: str,
-        prevalence: Sequence[float],
-        make: Callable[[list[float]], pl.DataFrame],
-        besides: Sequence[float] = (),
+        self, name: str, prevalence: Sequence[float], make: _Make, besides: Sequence[float] = ()
     ) -> pl.DataFrame:
         """Return a table at some prevalences, computed once for each; *besides* are computed with them."""
         known = self._kept.get(name)

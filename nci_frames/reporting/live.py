@@ -18,6 +18,7 @@ from nci_frames.tables.packed import packed
 #: Maximum number of rows of models on the page: with more models, there are fewer places.
 _MOST_ROWS = 12_000
 
+_Rows = Iterable[Mapping[str, Any]]
 _COUNTS = ("tp", "fp", "positives", "negatives")
 _SENT = (
     "model", "rank", "threshold", "value", "lower", "upper", "recall", "precision", "pos_fraction",
@@ -78,10 +79,7 @@ def looked_up(models: Sequence[str], *, beta: float, **more: Any) -> dict[str, A
 
 
 def answers_at(
-    name: str,
-    found: Iterable[tuple[list[str], Iterable[Mapping[str, Any]]]],
-    models: Sequence[str],
-    sent: Sequence[str] = _SENT,
+    name: str, found: Iterable[tuple[list[str], _Rows]], models: Sequence[str], sent: Sequence[str] = _SENT
 ) -> dict[str, Any]:
     """Return the answers by the metric *name*: the lines and the rows of the models at each place."""
     number = {model: place for place, model in enumerate(models)}

@@ -195,20 +195,19 @@ class Gate(Model):
         bounds = [] if value is None else [bound for bound in (value.lower, value.upper) if bound is not None]
         outside = [bound for bound in bounds if not found.lower <= bound <= found.upper]
         scenario, own = self.scenario is not None, self.prevalence != "observed"
-        leads = self.champion is not None
+        leads, elsewhere = self.champion is not None, scenario or own
         directed = leads or (change is not None and change.direction is None)
+        aimless = directed and found.direction == "target"
         sequential, last = self.sequential, self.window == "last"
         no_share = sequential and (value is None or found.name not in ("recall", "fpr"))
         kinds = sum(getattr(self, name) is not None for name in _PROMISES)
         span = f"which is {found.lower:g} to {found.upper:g}"
         return {
             **{f"{bound:g} is no value of {self.metric}, {span}": True for bound in outside},
-            f"{self.metric} is neither better nor worse when higher": directed
-            and found.direction == "target",
+            f"{self.metric} is neither better nor worse when higher": aimless,
             "give one of value_threshold, change_threshold and champion": kinds != 1,
             "give either scenario or prevalence": scenario and own,
-            "a champion has prevalences of its own: omit scenario and prevalence": leads
-            and (scenario or own),
+            "a champion has prevalences of its own: omit scenario and prevalence": leads and elsewhere,
             "a champion is compared with all other models: omit models": leads and self.models != (),
             "sequential needs a value_threshold of recall or fpr, which are shares of rows": no_share,
             "sequential takes one bound: lower or upper": sequential and len(bounds) > 1,

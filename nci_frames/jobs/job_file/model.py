@@ -217,12 +217,12 @@ class Job(Model):
         for gate in self.gates:
             told, at = f"gate {gate.name!r}", gate.scenario
             key = by.get(at or "")
+            lacking = key is not None and key not in gate.segments
             found |= {
                 f"{told}: {bets}: omit sequential, or columns.weight": gate.sequential and weighted,
                 f"two gates have the name {gate.name!r}": names.count(gate.name) > 1,
                 f"{told}: there is no scenario {at!r}": at is not None and at not in self.scenarios,
-                f"{told}: scenario {at!r} needs the segment {key!r}": key is not None
-                and key not in gate.segments,
+                f"{told}: scenario {at!r} needs the segment {key!r}": lacking,
             }
         return found
 
