@@ -12,13 +12,8 @@ from nci_frames.jobs.ledger.storage import store_problem
 
 #: Options of the connection, which share a namespace with those of the store in a ledger.
 _OF_CLIENT = {
-    "allow_http",
-    "allow_invalid_certificates",
-    "connect_timeout",
-    "proxy_url",
-    "timeout",
-    "user_agent",
-}
+    "allow_http", "allow_invalid_certificates", "connect_timeout", "proxy_url", "timeout", "user_agent",
+}  # fmt: skip
 #: Options for commits of a ledger, which do not apply to publishing.
 _OF_LEDGER = {"allow_unsafe_rename", "conditional_put", "copy_if_not_exists", "locking_provider"}
 _PROVIDER = re.compile(r"^(aws|azure|google)_")

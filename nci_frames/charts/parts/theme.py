@@ -91,44 +91,23 @@ def chart_config() -> dict[str, Any]:
         "padding": {"left": 8, "right": 14, "top": 8, "bottom": 8},
         "view": {"stroke": None, "continuousWidth": WIDTH, "continuousHeight": HEIGHT},
         "title": {
-            "anchor": "start",
-            "frame": "group",
-            "color": INK,
-            "fontSize": 15,
-            "fontWeight": 600,
-            "subtitleColor": SOFT,
-            "subtitleFontSize": 12,
-            "subtitlePadding": 4,
-            "offset": 22,
+            "anchor": "start", "frame": "group", "color": INK, "fontSize": 15, "fontWeight": 600,
+            "subtitleColor": SOFT, "subtitleFontSize": 12, "subtitlePadding": 4, "offset": 22,
         },
         "axis": {
-            "labelColor": SOFT,
-            "titleColor": INK,
-            "titlePadding": 8,
-            "gridColor": LINE,
-            "domainColor": "#8c959f",
-            "tickColor": "#8c959f",
-            "labelPadding": 4,
-            **_TEXTS,
+            "labelColor": SOFT, "titleColor": INK, "titlePadding": 8, "gridColor": LINE,
+            "domainColor": "#8c959f", "tickColor": "#8c959f", "labelPadding": 4, **_TEXTS,
         },
         "axisY": {"domain": False, "ticks": False},
         "legend": {
-            "orient": "bottom",
-            "labelColor": INK,
-            "titleColor": SOFT,
-            "columnPadding": 14,
-            "rowPadding": 4,
-            "offset": 10,
-            "symbolType": "stroke",
-            "symbolSize": 260,
-            "symbolStrokeWidth": 2.5,
-            "symbolOpacity": 1,
-            **_TEXTS,
+            "orient": "bottom", "labelColor": INK, "titleColor": SOFT,
+            "columnPadding": 14, "rowPadding": 4, "offset": 10,
+            "symbolType": "stroke", "symbolSize": 260, "symbolStrokeWidth": 2.5, "symbolOpacity": 1, **_TEXTS,
         },
         "header": {"labelColor": INK, "labelFontSize": 12, "labelAnchor": "start", "labelPadding": 6},
         # Round caps would fill the gaps of the finer strokes.
         "line": {"strokeWidth": 2.25, "strokeCap": "butt", "strokeJoin": "round"},
-    }
+    }  # fmt: skip
 
 
 @alt.theme.register("nci_frames", enable=False)
