@@ -258,7 +258,7 @@ def chart_precision_uncertainty(
     layers = [
         canvas.area(base, "lower", "upper", "band", opacity=0.25),
         middle.mark_line().properties(name="lines"),
-        canvas.targets(middle, canvas.value_titles(rows, "prevalence", "precision")),
+        canvas.targets(middle, canvas.tooltip(canvas.value_titles(rows, "prevalence", "precision"))),
         canvas.layer("widest", mark.mark_rule(**theme.RULE), x=axis.at("at"), tooltip=width),
         canvas.layer("label", text, x=alt.XValue(0), y=alt.YValue(0), text=alt.Text("label:N")),
         canvas.layer("observed", dots, x=axis.at("observed")),

@@ -100,16 +100,7 @@ def append(
 @click.option(
     "--out", "-o", type=click.Path(path_type=Path), required=True, help="File: .parquet, .csv or .md."
 )
-def read(
-    path: str,
-    by: tuple[str, ...],
-    since: datetime | None,
-    until: datetime | None,
-    as_of: str | None,
-    version: int | None,
-    generation: str | None,
-    out: Path,
-) -> None:
+def read(path: str, by: tuple[str, ...], generation: str | None, out: Path, **at: Any) -> None:
     """Write the counts of a ledger to a file.
 
     \b
@@ -119,6 +110,7 @@ def read(
     known = _ledger(path)
     from nci_frames.files.save_table import save_table
 
+    since, until, as_of, version = (at[name] for name in ("since", "until", "as_of", "version"))
     window = None
     if since is not None or until is not None:
         window = since or datetime.min.replace(tzinfo=UTC), until or datetime.max.replace(tzinfo=UTC)
@@ -126,9 +118,9 @@ def read(
             raise click.UsageError("--since must be before --until.")
     if as_of is not None and version is not None:
         raise click.UsageError("Give either --as-of or --version, not both.")
-    at = version if as_of is None else as_of
     _need_other_file(known, path, out)
-    counts = known.read(generation=generation, by=by or None, window=window, as_of=at)
+    state = version if as_of is None else as_of
+    counts = known.read(generation=generation, by=by or None, window=window, as_of=state)
     save_table(counts, out)
     tell(f"written: {out} ({quantity(len(counts), 'row')})")
 

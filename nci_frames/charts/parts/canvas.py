@@ -72,18 +72,11 @@ def layer(name: str, marks: alt.Chart, **channels: Any) -> alt.Chart:
     return chart
 
 
-def targets(
-    base: alt.Chart,
-    numbers: Mapping[str, str],
-    *,
-    names: Sequence[str] = ("model",),
-    size: int = 120,
-    clip: bool = False,
-) -> alt.Chart:
+def targets(base: alt.Chart, shown: list[alt.Tooltip], *, size: int = 120, clip: bool = False) -> alt.Chart:
     """Show a tooltip near each point; *size* is that of its invisible target, in square pixels."""
     # With nearest=True instead of large targets, Vega-Lite 6 shows text fields as "undefined".
     marks = base.mark_point(filled=True, size=size, opacity=0, clip=clip)
-    return layer("targets", marks, tooltip=tooltip(numbers, names=names))
+    return layer("targets", marks, tooltip=shown)
 
 
 def area(base: alt.Chart, lower: str, upper: str, name: str, **mark: Any) -> alt.Chart:

@@ -134,6 +134,7 @@ def curves(
         told["field"] = "told"
         known = f"datum.supported === false ? null : datum.{y['field']}"
         lines = lines.transform_calculate(told=known).encode(y=told)
+    shown = canvas.tooltip(numbers, names=names)
     points = base.mark_point(filled=True, size=50, clip=clip)
     points = points.encode(opacity=canvas.opacity(hover, 1.0, 1.0 if dots else 0.0))
     # Explicit names: the numbers that Altair assigns would make equal charts differ.
@@ -142,7 +143,7 @@ def curves(
         *untold,
         lines.add_params(chosen).properties(name="lines"),
         points.properties(name="points"),
-        canvas.targets(base, numbers, names=names, size=reach, clip=clip).add_params(hover),
+        canvas.targets(base, shown, size=reach, clip=clip).add_params(hover),
     ]
 
 
