@@ -264,7 +264,5 @@ def _segment_names(rows: pl.DataFrame, segment: str) -> list[pl.Expr]:
     """Return the label and the position of each row's segment; null is "missing" and comes last."""
     name = schemas.key_text(segment, rows.schema[segment])
     place = pl.col(segment).rank("dense").cast(pl.Int64)
-    return [
-        name.fill_null(schemas.missing_name(rows[segment])).alias("segment"),
-        place.fill_null(rows[segment].n_unique()).alias("place"),
-    ]
+    missing, last = schemas.missing_name(rows[segment]), rows[segment].n_unique()
+    return [name.fill_null(missing).alias("segment"), place.fill_null(last).alias("place")]

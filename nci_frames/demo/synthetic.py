@@ -275,9 +275,8 @@ def write_synthetic_logs(
         labels = draws(0, start).random(stop - start) < prevalence
         segment = (draws(1, start).random(stop - start) * segments).astype(np.uint32)
         scores = [law.sample(draws(stream, start), labels) for stream, law in enumerate(laws.values(), 2)]
-        of_units = pl.DataFrame(
-            {"segment": segment, "unit": np.arange(start, stop, dtype=np.int64), "label": labels}
-        ).with_columns(
+        units_there = np.arange(start, stop, dtype=np.int64)
+        of_units = pl.DataFrame({"segment": segment, "unit": units_there, "label": labels}).with_columns(
             pl.format("fold_{}", pl.col("unit") % folds).alias("fold"),
             pl.format("segment_{}", pl.col("segment").cast(pl.String).str.zfill(2)).alias("segment"),
         )

@@ -79,10 +79,8 @@ def chart_bytes(chart: ChartType, kind: str, *, scale: float = 2.0) -> bytes:
         text = json.dumps(spec, ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False)
         return f"{text}\n".encode()
     spec = pictured_spec(spec)
-    options: dict[str, Any] = {
-        "vl_version": alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0],
-        "allowed_base_urls": [],
-    }
+    version = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
+    options: dict[str, Any] = {"vl_version": version, "allowed_base_urls": []}
     if kind == "png":
         return draw_picture(spec, kind, scale=scale, **options)
     svg = _renumbered(draw_picture(spec, "svg", **options).decode())

@@ -58,11 +58,9 @@ def incidents(history: pl.DataFrame, run: str, gates: Sequence[Gate]) -> pl.Data
         end = len(failed) - resolved
         first = next((at + 1 for at in reversed(range(end)) if not failed[at]), 0)
         gate = known[last["gate"]]
-        found.append(
-            last
-            | {"state": "resolved" if resolved else "failing", "promise": promised(last)}
-            | {"since_run": rows["run"][first], "owner": gate.owner, "tags": list(gate.tags)}
-        )
+        told = {"state": "resolved" if resolved else "failing", "promise": promised(last)}
+        of_gate = {"owner": gate.owner, "tags": list(gate.tags)}
+        found.append(last | told | of_gate | {"since_run": rows["run"][first]})
     table = pl.DataFrame([{name: row[name] for name in INCIDENTS} for row in found], schema=INCIDENTS)
     return table.sort("state", maintain_order=True)
 

@@ -125,12 +125,8 @@ class RunCounts:
     def mark(self) -> dict[str, Any]:
         """Return a JSON value from which a later run can determine the shared rows."""
         windows = {name: at and [time.isoformat() for time in at] for name, at in self._windows.items()}
-        return {
-            "table": self._ledger.table_id,
-            "version": self._ledger.snapshot.version,
-            "generation": self.generation,
-            "windows": windows,
-        }
+        own = {"table": self._ledger.table_id, "version": self._ledger.snapshot.version}
+        return {**own, "generation": self.generation, "windows": windows}
 
     def continues(self, mark: Mapping[str, Any] | None) -> bool:
         """Return whether an earlier run, by its ``mark``, counted into this ledger with these settings."""

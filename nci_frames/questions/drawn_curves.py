@@ -20,10 +20,8 @@ def report_curves(counts: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
     """
     defined = (pl.col("tp") + pl.col("fn") > 0) & (pl.col("fp") + pl.col("tn") > 0)
     # Models are read one by one, as the rates of all would take much memory.
-    curves = [
-        rows_where(counts, (pl.col("model") == model) & defined)
-        for model in sorted(model for model in models if model is not None)
-    ]
+    known = sorted(model for model in models if model is not None)
+    curves = [rows_where(counts, (pl.col("model") == model) & defined) for model in known]
     if sum(map(len, curves)) <= _MANY_POINTS:
         return pl.concat(curves) if curves else counts.clear()
     kept = (_rising(curve).filter(_ends_of_cell())["__row"].sort() for curve in curves)

@@ -18,10 +18,8 @@ def notebook_html(comparison: Comparison) -> str | None:
         return None
     first, *rest = map(html.escape, answer_lines(comparison.said))
     # Charts are embedded as images, as ids in inline SVG would clash with those of other cells.
-    pictures = [
-        base64.b64encode(chart_bytes(chart, "svg")).decode()
-        for chart in report_charts(comparison, QUESTIONS[-1:]).values()
-    ]
+    charts = report_charts(comparison, QUESTIONS[-1:]).values()
+    pictures = [base64.b64encode(chart_bytes(chart, "svg")).decode() for chart in charts]
     drawn = "".join(f'<img alt="{first}" src="data:image/svg+xml;base64,{picture}">' for picture in pictures)
     observed = comparison.observed_prevalence
     seen = "" if observed is None else f"; the log's own prevalence is {format_grid(observed)}"

@@ -115,10 +115,8 @@ def read_order(ranking: pl.DataFrame, /) -> Order:
     told = pl.col("supported") if "supported" in ranking.columns else pl.lit(value=True)
     table = ranking.select("model", "prevalence", "rank", supported=told)
     ranked = table.drop_nulls(["model", "prevalence", "rank"]).sort("prevalence", "rank", "model")
-    columns = [
-        (at, dict(rows.filter("supported").select("model", "rank").iter_rows()))
-        for (at,), rows in ranked.group_by("prevalence", maintain_order=True)
-    ]
+    groups = ranked.filter("supported").group_by("prevalence", maintain_order=True)
+    columns = [(at, dict(rows.select("model", "rank").iter_rows())) for (at,), rows in groups]
     return Order(read_leads(best_at_each(ranked), low=0, high=1), _overtakings(columns))
 
 

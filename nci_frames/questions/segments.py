@@ -62,7 +62,7 @@ def segment_numbers(comparison: Comparison, /) -> dict[str, Any] | None:
     for each, of_each in zip(shown, tables, strict=True):
         at, model = list(map(keys.index, each.segments)), drawable(judged_model(each))
         by.append({"keys": at, "count": len(of_each), "said": said_of(each), "model": model})
-        labels += of_each.select(segment_labels(of_each, each.segments))[LABEL]
+        labels += of_each.select(segment_labels(of_each, each.segments))[LABEL].to_list()
     return {
         "keys": keys,
         "by": by,

@@ -207,10 +207,8 @@ def _largest_shifts(shifts: pl.DataFrame | None) -> list[dict[str, Any]]:
 
 def _policy(scripts: Sequence[str]) -> str:
     """Return a content security policy that allows only the scripts of this page, by their hashes."""
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
-        for script in scripts
-    )
+    digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
+    hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"

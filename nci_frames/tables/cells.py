@@ -79,11 +79,9 @@ def ranked_cells(
     first = rows.filter(pl.col(over).is_in(grid[:1])).select("model", "rank")
     names = rows.select(pl.col("model").unique()).join(first, on="model", how="left")
     models = names.sort("rank", "model", nulls_last=True)["model"]
-    return RankedCells(
-        tuple(grid),
-        tuple((name, tuple(cells.get((name, at), Cell()) for at in grid)) for name in models),
-        why_doubtful(ranking.filter(pl.col(over).is_in(grid)).drop_nulls("value")),
-    )
+    table = tuple((name, tuple(cells.get((name, at), Cell()) for at in grid)) for name in models)
+    doubt = why_doubtful(ranking.filter(pl.col(over).is_in(grid)).drop_nulls("value"))
+    return RankedCells(tuple(grid), table, doubt)
 
 
 def pick_evenly(values: Sequence[float], shown: int, asked: float | None = None) -> list[float]:

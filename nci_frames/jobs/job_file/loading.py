@@ -145,10 +145,8 @@ def _with_variables(value: Any, file: Path, place: tuple[str | int, ...]) -> Any
 def _told(error: ValidationError, content: Mapping[str, Any], file: Path) -> ParameterError:
     """Build one error for all problems, with values from the text of the file, which has no secrets."""
     problems: list[str] = []
-    found_at = [
-        ([part for part in problem["loc"] if not _is_branch(part)], problem)
-        for problem in error.errors(include_url=False, include_context=False)
-    ]
+    errors = error.errors(include_url=False, include_context=False)
+    found_at = [([part for part in each["loc"] if not _is_branch(part)], each) for each in errors]
     places = [place for place, _ in found_at]
     valued = [place for place, problem in found_at if problem["type"] == "value_error"]
     for place, problem in found_at:

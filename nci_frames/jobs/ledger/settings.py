@@ -80,12 +80,8 @@ class CountingSettings:
             found, hint = str(Option("buckets", columns["buckets"])), f"name the column with {Option('unit')}"
             raise ParameterError(msg, found=found, hint=hint)
         grid = None if isinstance(thresholds, str) else tuple(check_thresholds(thresholds).tolist())
-        return cls(
-            thresholds=grid,
-            segments=(segments,) if isinstance(segments, str) else tuple(segments),
-            scores=tuple((scores or {}).items()),
-            **columns,
-        )
+        keys = (segments,) if isinstance(segments, str) else tuple(segments)
+        return cls(thresholds=grid, segments=keys, scores=tuple((scores or {}).items()), **columns)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
