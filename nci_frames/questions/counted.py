@@ -31,6 +31,14 @@ def _doubts(comparison: Comparison, *, asked: bool) -> pl.DataFrame | None:
     return pl.DataFrame({"doubt": told}) if told else None
 
 
+def _say_asked(table: pl.DataFrame) -> list[str]:
+    return [f"Check the threshold: {why}." for why in table["doubt"]]
+
+
+def _say_default(table: pl.DataFrame) -> list[str]:
+    return [f"Charts and tables at the default threshold: {why}." for why in table["doubt"]]
+
+
 def _undefined(comparison: Comparison) -> pl.DataFrame | None:
     """Return groups with undefined rates; None if no model has the threshold, which is said once."""
     if comparison.uncounted is not None or comparison.undefined.is_empty():
@@ -39,19 +47,13 @@ def _undefined(comparison: Comparison) -> pl.DataFrame | None:
 
 
 QUESTIONS = (
+    ReportQuestion("threshold", "Check the threshold", "answer", partial(_doubts, asked=True), _say_asked),
     ReportQuestion(
-        name="threshold",
-        title="Check the threshold",
-        section="answer",
-        table=partial(_doubts, asked=True),
-        say=lambda table: [f"Check the threshold: {why}." for why in table["doubt"]],
-    ),
-    ReportQuestion(
-        name="threshold-of-charts",
-        title="Do charts at the default threshold tell anything?",
-        section="charts",
-        table=partial(_doubts, asked=False),
-        say=lambda table: [f"Charts and tables at the default threshold: {why}." for why in table["doubt"]],
+        "threshold-of-charts",
+        "Do charts at the default threshold tell anything?",
+        "charts",
+        partial(_doubts, asked=False),
+        _say_default,
     ),
     ReportQuestion("counts", _title, "data", _points),
     ReportQuestion("undefined", "Groups whose rates are undefined", "data", _undefined),
