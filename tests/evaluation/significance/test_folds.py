@@ -126,7 +126,6 @@ def test_identical_models_are_never_told_apart():
         assert not table["distinguishable"].any()
 
 
-@pytest.mark.thorough
 def test_error_rates_of_the_tests():
     """Equal models: 5 % of the differences are found, give or take the Monte-Carlo error of 4,000 cases."""
     differences = np.random.default_rng(0).normal(0, 1, (4000, 1, 10))
