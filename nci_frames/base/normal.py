@@ -32,7 +32,8 @@ def on_logit(value: Floats, half: Floats) -> FloatPair:
 
     At 0 and 1, where the logit is infinite, an end is NaN.
 
-    >>> [end.round(3).tolist() for end in on_logit(np.array([0.5, 1.0]), np.array([0.1, 0.0]))]
+    >>> with np.errstate(invalid="ignore"):
+    ...     [end.round(3).tolist() for end in on_logit(np.array([0.5, 1.0]), np.array([0.1, 0.0]))]
     [[0.401, nan], [0.599, nan]]
     """
     from scipy.special import expit, logit  # noqa: PLC0415  (as above)
