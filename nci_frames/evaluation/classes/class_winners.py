@@ -160,7 +160,6 @@ def _ranges(metric: ClassMetric, models: list[ClassLog], asked: Mixes) -> Iterat
     def smooth(places: Floats) -> Floats:
         """Return a smooth function that is equal where the models are: for MCC, without its square root."""
         found = values(places)
-        # Where it is undefined.
         return found if metric.name != "mcc" else found**2 * (1 - (at(places) ** 2).sum(axis=1))
 
     borders = places_of_equality(smooth)

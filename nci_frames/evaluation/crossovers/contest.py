@@ -189,7 +189,7 @@ class Contest(NamedTuple):
         frame = self.points.frame
         value = self.values(frame, np.full(len(frame), self.inside))
         best = value[rows[0]]
-        # Infinite values are equal.
+        # Infinite values are equal, though their difference is NaN.
         equal = (value == best) | (np.abs(value - best) <= rounding(self.metric.metric, best))
         return pl.Series([frame.filter(equal)["model"].unique().sort()] * len(rows), dtype=pl.List(pl.String))
 

@@ -147,7 +147,6 @@ def _summary(replicates: Replicates, tails: list[float]) -> pl.DataFrame:
         (enough & (defined < len(values)), np.nanquantile, np.nanstd),
     ):
         if some.any():
-            # A loss may be infinite.
             between = quantile(values[:, some], tails, axis=0)
             if np.isnan(between).any():  # between two infinite values, or a finite one and itself
                 nearest = quantile(values[:, some], tails, axis=0, method="nearest")

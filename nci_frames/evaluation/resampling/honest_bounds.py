@@ -215,7 +215,6 @@ class _Known:
         value, lower, upper = (
             table[name].cast(pl.Float64).to_numpy() for name in ("value", "lower", "upper")
         )
-        # A loss may be infinite.
         down, up = (value - lower) ** 2, (upper - value) ** 2
         # Thresholds that no score reaches, or all do.
         beyond = (pl.col("tp") + pl.col("fp") == 0) | (pl.col("fn") + pl.col("tn") == 0)
@@ -240,7 +239,7 @@ class _Known:
                 changes.append(np.nan_to_num(moved - value, posinf=np.inf, neginf=-np.inf))
             down += np.minimum(np.minimum(*changes), 0.0) ** 2
             up += np.maximum(np.maximum(*changes), 0.0) ** 2
-        # An infinite loss has no bounds.
+        # An infinite loss has no bounds: they are NaN.
         wider = {"lower": pl.Series(value - np.sqrt(down)), "upper": pl.Series(value + np.sqrt(up))}
         for area in areas:
             table = table.with_columns(

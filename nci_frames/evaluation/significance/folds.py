@@ -145,7 +145,7 @@ def compare_folds(
     best = np.argmax(np.where(np.isnan(mean), -np.inf, mean), axis=1) if mean.size else np.zeros(0, int)
     is_best = (np.arange(shape[1]) == best[:, None]) & ~np.isnan(mean)
     best_values = np.take_along_axis(values.values, best[:, None, None], axis=1)
-    # Of two infinite values it is undefined.
+    # The difference of two infinite values is NaN.
     differences = sign * (best_values - values.values)
     shared = np.sum(~np.isnan(differences), axis=2)
     if test == "bootstrap":
