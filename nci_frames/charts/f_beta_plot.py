@@ -144,10 +144,8 @@ def _switches(ranges: pl.DataFrame, axis: axes.LogAxis) -> list[alt.Chart]:
     base = alt.Chart(marks).encode(x=alt.X("beta:Q"))
     exact = canvas.tooltip({"beta": "the winner changes at β"}, names=())
     text = base.transform_filter("isValid(datum.label)").mark_text(baseline="bottom", dy=-4, **theme.NOTE)
-    return [
-        canvas.layer("switches", base.mark_rule(**theme.RULE), tooltip=exact),
-        canvas.layer("switch_labels", text, y=alt.YValue(0), text=alt.Text("label:N")),
-    ]
+    rules = canvas.layer("switches", base.mark_rule(**theme.RULE), tooltip=exact)
+    return [rules, canvas.layer("switch_labels", text, y=alt.YValue(0), text=alt.Text("label:N"))]
 
 
 def _winners(ranges: pl.DataFrame, axis: axes.LogAxis, style: theme.ModelStyle) -> alt.Chart:

@@ -17,12 +17,9 @@ from nci_frames.jobs.gates.judge import VERDICTS, overall
 #: Kinds of arrival of a file, the most common first.
 ARRIVALS = ("new", "late", "delivered again", "recounted", "changed", "failed")
 ARRIVED: dict[str, Any] = {
-    "path": pl.String,
-    "window_start": pl.Datetime("us", "UTC"),
-    "arrival": pl.String,
-    "rows": pl.Int64,
-    "note": pl.String,
-}
+    "path": pl.String, "window_start": pl.Datetime("us", "UTC"), "arrival": pl.String,
+    "rows": pl.Int64, "note": pl.String,
+}  # fmt: skip
 #: Kinds of arrival that are events of an append.
 _TOLD = ("recounted", "changed", "failed")
 _RUN: dict[str, Any] = {"run": pl.String, "sequence": pl.Int64}

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from nci_frames.base.errors import OutputError, ParameterError
 from nci_frames.base.extras import require
@@ -23,8 +22,7 @@ class OvertakenError(Exception):
     """Another writer was faster."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     """The content of a file, and its version."""
 
     content: bytes

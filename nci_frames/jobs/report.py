@@ -245,10 +245,8 @@ def _many_weights(predictions: pl.LazyFrame, counts: pl.DataFrame) -> list[tuple
 
 def _compared(comparison: Comparison) -> list[tuple[str, str]]:
     observed = comparison.observed_prevalence
-    return [
-        ("models", f"{comparison.points['model'].n_unique():,}"),
-        ("observed prevalence", "undefined: no rows" if observed is None else f"{observed:.6g}"),
-    ]
+    seen = "undefined: no rows" if observed is None else f"{observed:.6g}"
+    return [("models", f"{comparison.points['model'].n_unique():,}"), ("observed prevalence", seen)]
 
 
 def _units(sizes: UnitSizes) -> str:

@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -27,8 +26,7 @@ _PREVALENCES = ("segment", "model", "prevalence", *_BOUNDS, "fit_statistic", "fi
 _VALUES = ("segment", "model", "metric", "threshold", "prevalence", "beta", "value", *_BOUNDS, *_SUPPORT)
 
 
-@dataclass(frozen=True, slots=True)
-class TrafficTables:
+class TrafficTables(NamedTuple):
     """Results for the traffic; ``segment`` is null for all rows together."""
 
     #: One row per segment and model: the prevalence with bounds, or the reason why there is none.

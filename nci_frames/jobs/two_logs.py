@@ -3,9 +3,8 @@
 import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -33,8 +32,7 @@ _NEW = "the reference has no such operating point"
 _LEAST_P = 1e-300
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(NamedTuple):
     """Changes from one log to another, in all rows or by segments."""
 
     #: Result of ``decompose_difference``.

@@ -1,8 +1,8 @@
 """Rankings and winner ranges -> which model leads where, which change places, and sentences on both."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
+from typing import NamedTuple
 
 import polars as pl
 
@@ -19,8 +19,7 @@ UNTOLD = "not known whether worse"
 _UNKNOWN = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Lead:
+class Lead(NamedTuple):
     """A range of prevalence with the same best models; no models if the log cannot tell."""
 
     models: tuple[str, ...]
@@ -30,8 +29,7 @@ class Lead:
     start_bounds: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Overtaking:
+class Overtaking(NamedTuple):
     """Two models that change places between two values of the grid."""
 
     winner: str
@@ -40,8 +38,7 @@ class Overtaking:
     after: float
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(NamedTuple):
     """The order of the models over the whole grid."""
 
     leads: tuple[Lead, ...]
@@ -92,7 +89,7 @@ def read_leads(winners: pl.DataFrame, /, *, low: float, high: float) -> tuple[Le
         last = leads[-1] if leads else None
         both = () if last is None else tuple(one for one in last.models if one in models)
         if last is not None and (both or last.models == models):
-            leads[-1] = replace(last, models=both, end=stop)
+            leads[-1] = last._replace(models=both, end=stop)
             continue
         # If a range begins before *low*, its start is not a border.
         known = supported and lower is not None and start > low

@@ -1,6 +1,6 @@
 """Rates -> F-beta of each model at its own best threshold, chosen and judged on different rows."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -12,8 +12,7 @@ from nci_frames.questions.log_counts import LogCounts
 from nci_frames.schemas import beside
 
 
-@dataclass(frozen=True, slots=True)
-class OwnPoints:
+class OwnPoints(NamedTuple):
     """The operating points with the highest F-beta of each model at some prevalence and beta."""
 
     #: All models, including those without rows of a class, which have no best point.

@@ -1,8 +1,7 @@
 """A comparison -> the ranked tables of every format of a report, in their order."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import polars as pl
 
@@ -17,8 +16,7 @@ from nci_frames.tables.numbers import f_beta_name, format_grid, format_threshold
 Measure = Literal["asked", "own", "f_beta", "pr_auc"]
 
 
-@dataclass(frozen=True, slots=True)
-class RankedTable:
+class RankedTable(NamedTuple):
     """A ranked table: all rows of a measure over prevalence or beta, and its names."""
 
     #: Key of the table in the JSON report.

@@ -1,7 +1,7 @@
 """The questions of a report, in their order, and their charts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -70,8 +70,7 @@ def questions_of(comparison: AnyComparison) -> tuple[ReportQuestion, ...]:
     return classes.QUESTIONS if isinstance(comparison, ClassComparison) else report_questions()
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(NamedTuple):
     """A question of a report with its answer in one comparison."""
 
     question: ReportQuestion

@@ -112,10 +112,8 @@ def _lines(comparison: Comparison, named: str, most: int) -> list[str]:
     if comparison.question.area is not None:
         at += f", by {metric_name(comparison)}"
     worse, tested = ranks.filter(is_worse(comparison)).head(most), len(ranks.drop_nulls("value"))
-    return [
-        f"{named}, {at}: {told[:1].lower()}{told[1:].rstrip('.')}",
-        *(_segment_line(row, comparison, tested) for row in worse.iter_rows(named=True)),
-    ]
+    lines = [_segment_line(row, comparison, tested) for row in worse.iter_rows(named=True)]
+    return [f"{named}, {at}: {told[:1].lower()}{told[1:].rstrip('.')}", *lines]
 
 
 def _segment_line(row: Mapping[str, Any], comparison: Comparison, tested: int) -> str:

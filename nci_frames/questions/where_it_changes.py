@@ -1,7 +1,6 @@
 """Where does the order of the models change?"""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 
@@ -34,7 +33,7 @@ def orders(comparison: Comparison) -> Mapping[Measure, Order]:
     for measure, winners in exact.items():
         leads = read_leads(winners, **span)
         if leads:
-            found[measure] = replace(found[measure], leads=leads)
+            found[measure] = found[measure]._replace(leads=leads)
     return found
 
 

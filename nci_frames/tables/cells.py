@@ -1,7 +1,7 @@
 """A ranking -> the cells of a table with models as rows, and some values of the grid as columns."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -10,8 +10,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.support.reasons import why_doubtful
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """Value and rank of a model at one value of the grid; both are None if there is no row."""
 
     value: float | None = None
@@ -27,8 +26,7 @@ class Cell:
         return self.value is not None and not self.supported
 
 
-@dataclass(frozen=True, slots=True)
-class RankedCells:
+class RankedCells(NamedTuple):
     """The content of a ranked table, in every format of a report."""
 
     #: The values of the grid with a column, ascending.

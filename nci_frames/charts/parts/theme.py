@@ -42,13 +42,9 @@ NOTE: dict[str, Any] = {"color": SOFT, "fontSize": 11}
 _BRIGHT = ("#2F7FDB", "#E86A2C", "#10BC8C", "#D77BB6", "#94805A", "#8CC4FF", "#C4E58C", "#ECE4EA")
 #: Replacement of each colour on a dark background; other colours are unchanged.
 DARK = {
-    GROUND: "#1c2024",
-    INK: "#e4e7ea",
-    SOFT: "#a3abb3",
-    LINE: "#343a40",
-    PARTS[1]: "#a47df0",
+    GROUND: "#1c2024", INK: "#e4e7ea", SOFT: "#a3abb3", LINE: "#343a40", PARTS[1]: "#a47df0",
     **dict(zip(PALETTE, _BRIGHT, strict=True)),
-}
+}  # fmt: skip
 
 _Chart = TypeVar(
     "_Chart", alt.Chart, alt.LayerChart, alt.FacetChart, alt.ConcatChart, alt.HConcatChart, alt.VConcatChart

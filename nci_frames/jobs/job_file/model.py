@@ -9,16 +9,8 @@ from pydantic import BeforeValidator, Field
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.counting.logs.rows import check_key
 from nci_frames.counting.thresholds.grids import check_thresholds, named_thresholds
-from nci_frames.jobs.job_file.gates import (
-    Distinct,
-    Gate,
-    Level,
-    Model,
-    Number,
-    Probability,
-    as_problem,
-    passing,
-)
+from nci_frames.jobs.job_file import gates
+from nci_frames.jobs.job_file.gates import Distinct, Gate, Level, Model, Number, Probability, passing
 from nci_frames.jobs.job_file.windows import check_template
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.options.report import ReportOptions, SegmentOptions
@@ -80,7 +72,7 @@ def _thresholds(value: Any) -> Any:
     """Parse thresholds given as a string."""
     if not isinstance(value, str):
         return value
-    with as_problem():
+    with gates.as_problem():
         return named_thresholds(value)
 
 

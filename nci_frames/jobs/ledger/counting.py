@@ -2,22 +2,16 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nci_frames.base.errors import (
-    InvalidRowsError,
-    InvalidRowsWarning,
-    NciFramesError,
-    ParameterError,
-    SchemaError,
-    SourceError,
-)
+from nci_frames.base import errors
+from nci_frames.base.errors import InvalidRowsError, NciFramesError, ParameterError, SchemaError, SourceError
 from nci_frames.base.messages import quantity
 from nci_frames.counting.count import tally_scan
 from nci_frames.counting.logs.opened import READ_ERRORS, ignored_weights
@@ -35,8 +29,7 @@ from nci_frames.schemas import WEIGHT
 _READ_ERRORS = (*READ_ERRORS, pa.ArrowException, ValueError)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceCounts:
+class SourceCounts(NamedTuple):
     """The increments and control totals of one file."""
 
     #: Columns: keys, threshold, positives, negatives.
@@ -93,6 +86,8 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
         msg = "a file of the source changed while it was read"
         hint = "the next run counts it, once it is complete"
         raise SourceError(msg, where=repr(file.path), hint=hint)
+    # Dropped rows are reported by their number.
+    others = [told for told in tally.warnings if not isinstance(told, errors.InvalidRowsWarning)]
     schema, increments = predictions.collect_schema(), increments_of(tally.counts, settings.keys)
     return SourceCounts(
         increments,
@@ -104,8 +99,7 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
             **increments.select(pl.col("positives", "negatives").sum(), cells=pl.len()).row(0, named=True),
         },
         dtypes={name: schema[name] for name in [*settings.keys, "score"]},
-        # Dropped rows are reported by their number.
-        warnings=(*warned, *(told for told in tally.warnings if not isinstance(told, InvalidRowsWarning))),
+        warnings=(*warned, *others),
     )
 
 

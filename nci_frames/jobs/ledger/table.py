@@ -22,8 +22,7 @@ import io
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 import pyarrow as pa
@@ -39,28 +38,20 @@ from nci_frames.schemas import WEIGHT
 
 PARTITION = ("ledger_part", "ledger_generation")
 COLUMNS = {
-    "ledger_source": pl.String,
-    "ledger_sequence": pl.Int64,
-    "ledger_entry": pl.String,
-    "model": pl.String,
-    "threshold": pl.Float64,
-    "positives": pl.Int64,
-    "negatives": pl.Int64,
-}
+    "ledger_source": pl.String, "ledger_sequence": pl.Int64, "ledger_entry": pl.String,
+    "model": pl.String, "threshold": pl.Float64, "positives": pl.Int64, "negatives": pl.Int64,
+}  # fmt: skip
 _HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 #: No automatic retries: after a lost race, the new state must be read first.
-_ONCE: dict[str, Any] = {
-    "commit_properties": CommitProperties(max_commit_retries=0),
-    "post_commithook_properties": _HOOKS,
-}
+_NO_RETRY = CommitProperties(max_commit_retries=0)
+_ONCE: dict[str, Any] = {"commit_properties": _NO_RETRY, "post_commithook_properties": _HOOKS}
 
 
 #: Types that a Delta table stores unchanged; others are stored as whole numbers or strings.
 _KEPT = (pl.String, pl.Boolean, pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Date)
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """One version of a ledger."""
 
     table: DeltaTable
