@@ -231,9 +231,8 @@ def grid_numbers(text: str) -> list[float]:
         raise ValueError("it must be start:stop:round, start:stop:log:count or start:stop:lin:count")
     start, stop, count = map(number_of, (*parts[:2], parts[3]))
     if not (-math.inf < start < stop < math.inf and 2 <= count <= _MOST_NUMBERS and count == int(count)):
-        raise ValueError(
-            f"start must be below stop, both finite, and count a whole number from 2 to {_MOST_NUMBERS:,}"
-        )
+        whole = f"count a whole number from 2 to {_MOST_NUMBERS:,}"
+        raise ValueError(f"start must be below stop, both finite, and {whole}")
     log = parts[2] == "log"
     if log and start <= 0:
         raise ValueError("a log grid must start above 0")

@@ -103,9 +103,8 @@ def sink_exact_counts(
             raise SchemaError.wrong_type(key, scan.source.where, str(raw[key]), wanted, hint)
     if scan.weighted:
         msg = "exact counts in a file do not support weights"
-        raise ParameterError(
-            msg, where=scan.source.where, hint="take count_confusion, on a grid of thresholds"
-        )
+        hint = "take count_confusion, on a grid of thresholds"
+        raise ParameterError(msg, where=scan.source.where, hint=hint)
     budget = replace(Budget.of(memory_limit), to_file=False)
     with replacing(target) as beside, beside.open("wb", buffering=BUFFER) as file:
         parts = exact_parts(scan, group, budget, progress=progress)

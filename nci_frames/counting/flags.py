@@ -70,10 +70,9 @@ def best_scores(scan: Scan, model: object) -> pl.LazyFrame:
 def need_units(units: pl.Series, where: str) -> None:
     """Raise InvalidRowsError if a row belongs to no unit."""
     if units.null_count():
+        msg = "a row belongs to no unit, so that it cannot be drawn with one"
         hint = "draw rows, not whole units, or give each row without a unit a name of its own"
-        raise InvalidRowsError(
-            "a row belongs to no unit, so that it cannot be drawn with one", where=where, hint=hint
-        )
+        raise InvalidRowsError(msg, where=where, hint=hint)
 
 
 def count_flags(scan: Scan, limits: Mapping[str, float]) -> pl.DataFrame:
@@ -125,10 +124,7 @@ def need_paired(units: pl.DataFrame, where: str) -> None:
             number, which = bad["__none"].sum(), " without a name"
             if not number:
                 number, which = bad["__units"].sum(), f", such as {bad['__example'].cast(pl.String).min()!r}"
-            raise InvalidRowsError(
-                f"the rows cannot be paired: {what}",
-                where=where,
-                found=f"{quantity(int(number), 'unit')}{which}",
-                hint="every model needs one row of each unit; for several rows of a unit use "
-                "bootstrap(counts, units='bucket')",
-            )
+            several = "for several rows of a unit use bootstrap(counts, units='bucket')"
+            hint = f"every model needs one row of each unit; {several}"
+            found = f"{quantity(int(number), 'unit')}{which}"
+            raise InvalidRowsError(f"the rows cannot be paired: {what}", where=where, found=found, hint=hint)

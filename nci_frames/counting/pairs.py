@@ -138,10 +138,8 @@ def _limits(
     if len(wanted) < 2:
         raise ParameterError("it takes two models to make a pair", where=where, found=f"models {wanted}")
     if len(wanted) > _MOST_MODELS:
-        msg = f"at most {_MOST_MODELS} models can be paired at a time"
-        raise ParameterError(
-            msg, where=where, found=quantity(len(wanted), "model"), hint="name some as models"
-        )
+        msg, found = f"at most {_MOST_MODELS} models can be paired at a time", quantity(len(wanted), "model")
+        raise ParameterError(msg, where=where, found=found, hint="name some as models")
     return {model: float(given[model]) for model in wanted}
 
 

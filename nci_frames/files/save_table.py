@@ -7,6 +7,7 @@ from polars import selectors
 
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.files import file_kind, replacing, write_parquet
+from nci_frames.base.typing import Frame
 from nci_frames.schemas import checked
 from nci_frames.tables.markdown import markdown_table
 
@@ -20,7 +21,7 @@ _FIRST = r"^([\t\r\n])"
 
 
 @checked
-def save_table(frame: pl.DataFrame | pl.LazyFrame, /, path: str | Path) -> Path:
+def save_table(frame: Frame, /, path: str | Path) -> Path:
     r"""Write a frame as Parquet, CSV or Markdown.
 
     The file is replaced atomically: a failure leaves an existing file unchanged. Equal frames give equal

@@ -12,6 +12,7 @@ import polars as pl
 from nci_frames.base.arguments import beta_value, check_allowed, check_whole
 from nci_frames.base.errors import FewLabelsWarning, IgnoredUnitsWarning, ParameterError
 from nci_frames.base.messages import Call, Option
+from nci_frames.base.typing import Frame
 from nci_frames.counting.count import count_confusion, tally_scan
 from nci_frames.counting.drawing.model_rows import ModelRows, one_model
 from nci_frames.counting.flags import FLAGGED, best_scores, count_flags, need_units
@@ -215,14 +216,13 @@ class PlanOptions:
         return lambda goal: goal.plan_of_flags(limits, units, positive)
 
     def _limits(self, models: tuple[str, str]) -> dict[str, float]:
-        if self.threshold is None:
-            msg = f"{Option('compare')} needs a threshold of each model"
-            raise ParameterError(
-                msg, hint=f"{Call('threshold={model: number}', '--threshold MODEL=NUMBER,MODEL=NUMBER')}"
-            )
         allowed = 'two different models, of which none is called "both" or "none"'
         two = len(models) == 2 and len({*models} - {"", "both", "none"}) == 2
         check_allowed(two, "compare", models, allowed)
+        if self.threshold is None:
+            msg = f"{Option('compare')} needs a threshold of each model"
+            hint = Call("threshold={model: number}", "--threshold MODEL=NUMBER,MODEL=NUMBER")
+            raise ParameterError(msg, hint=f"{hint}")
         given = self.threshold
         if not isinstance(given, Mapping):
             return dict.fromkeys(models, float(given))
@@ -253,7 +253,7 @@ def _weighted(where: str) -> ParameterError:
 
 def _frame_with(given: Predictions, *columns: str) -> pl.DataFrame | None:
     """Return *given* if it is a frame with these columns; None if it is a log."""
-    if isinstance(given, pl.DataFrame | pl.LazyFrame) and {*columns} <= {*given.collect_schema()}:
+    if isinstance(given, Frame) and {*columns} <= {*given.collect_schema()}:
         return given.lazy().collect()
     return None
 

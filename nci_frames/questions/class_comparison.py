@@ -29,7 +29,7 @@ _MOST_VALUES, _STEPS = 12_000, 50
 
 @checked
 def compare_classes(
-    class_counts: pl.DataFrame | pl.LazyFrame,
+    class_counts: Frame,
     /,
     *,
     priors: Priors = "observed",
@@ -128,7 +128,7 @@ class ClassComparison:
         #: Names of the classes whose share can vary, as other classes have a share.
         self.varied = [name for name, share in self.shares.items() if share < 1]
         #: The mix of the question; a frame may have other mixes, and bounds of estimated shares.
-        of_frame = isinstance(priors, pl.DataFrame | pl.LazyFrame)
+        of_frame = isinstance(priors, Frame)
         self.asked_priors: Any = priors if of_frame else {self.scenario: self.mix}
 
     @computed

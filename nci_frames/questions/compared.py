@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import polars as pl
 
 from nci_frames.base.arguments import beta_values, check_allowed, check_repeats, nearest
-from nci_frames.base.typing import Field
+from nci_frames.base.typing import Field, Frame
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.questions import places
 from nci_frames.questions.log_counts import LogCounts
@@ -40,7 +40,7 @@ class Compared:
 
     def __init__(
         self,
-        counts: pl.DataFrame | pl.LazyFrame,
+        counts: Frame,
         *,
         prevalence: float | Sequence[float] | Field | None = None,
         question: Question | None = None,
@@ -50,7 +50,7 @@ class Compared:
         fold: str | None = None,
         repeat: str | None = None,
         repeats: int = 400,
-        unit_counts: pl.DataFrame | pl.LazyFrame | None = None,
+        unit_counts: Frame | None = None,
         unit_rows: int | None = None,
         count_segments: CountSegments | None = None,
     ) -> None:

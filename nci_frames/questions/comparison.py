@@ -7,7 +7,7 @@ from typing import Any, cast
 import polars as pl
 
 from nci_frames.base.errors import OutsideGridWarning
-from nci_frames.base.typing import Field
+from nci_frames.base.typing import Field, Frame
 from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.metrics.predictive import f_beta
 from nci_frames.evaluation.projection.decomposition import KeyValue, decompose_difference
@@ -29,7 +29,7 @@ from nci_frames.tables.numbers import f_beta_name
 
 @checked
 def compare_models(
-    counts: pl.DataFrame | pl.LazyFrame,
+    counts: Frame,
     /,
     *,
     prevalence: float | Sequence[float] | Field | None = None,
@@ -40,7 +40,7 @@ def compare_models(
     fold: str | None = None,
     repeat: str | None = None,
     repeats: int = 400,
-    unit_counts: pl.DataFrame | pl.LazyFrame | None = None,
+    unit_counts: Frame | None = None,
 ) -> "Comparison":
     """Compare the models of a log, and answer a question about them.
 

@@ -15,6 +15,7 @@ from great_tables import html as trusted
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
+from nci_frames.base.typing import Frame
 from nci_frames.schemas import checked
 from nci_frames.tables.cells import Cell, RankedCells, ranked_cells
 from nci_frames.tables.latex import latex_signs
@@ -48,7 +49,7 @@ class _Table(GT):
 
 @checked
 def ranked_table(
-    ranking: pl.DataFrame | pl.LazyFrame,
+    ranking: Frame,
     /,
     *,
     metric: str,

@@ -11,6 +11,7 @@ from polars.io.plugins import register_io_source
 
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Option, listed
+from nci_frames.base.typing import Frame
 from nci_frames.counting.drawing.model_rows import Draw, ModelRows
 from nci_frames.counting.drawing.rows import drawn_rows
 from nci_frames.counting.drawing.units import drawn_units
@@ -26,7 +27,7 @@ _ADDED: dict[str, Any] = {"stratum": pl.Int64, "weight": pl.Float64}
 @checked
 def draw_labels(
     log: Predictions,
-    plan: pl.DataFrame | pl.LazyFrame,
+    plan: Frame,
     /,
     *,
     seed: int = 0,

@@ -79,12 +79,8 @@ def check_labels(source: OpenedLog, column: str, dtype: pl.DataType, positive: o
     found = ", ".join(map(repr, seen.head(10).to_list())) + (" and more" if len(seen) > 10 else "")
     if len(seen) > 2:
         msg = f"the log has {len(seen)} different labels, but a classifier here has two classes"
-        raise InvalidRowsError(
-            msg,
-            where=where,
-            found=found,
-            hint=f"{_OF_CLASSES}; or remove the rows of the other labels",
-        )
+        hint = f"{_OF_CLASSES}; or remove the rows of the other labels"
+        raise InvalidRowsError(msg, where=where, found=found, hint=hint)
     if len(seen) == 2 and positive not in seen.to_list():
         msg = f"no row has the positive label {positive!r}"
         raise InvalidRowsError(msg, where=where, found=f"labels {found}", hint="check its spelling")

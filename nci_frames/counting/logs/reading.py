@@ -186,9 +186,8 @@ class Scan:
         if self.rows not in (None, seen):
             msg = "the rows that were read are not the rows that the log has"
             changed = "".join(f"; {file!r}: {why}" for file, why in self.source.changed().items())
-            raise SourceError(
-                msg, where=self.source.where, found=f"{seen:,} of {quantity(self.rows or 0, 'row')}{changed}"
-            )
+            found = f"{seen:,} of {quantity(self.rows or 0, 'row')}{changed}"
+            raise SourceError(msg, where=self.source.where, found=found)
         self.source.need_unchanged()
 
     def met(self, rows: int) -> None:

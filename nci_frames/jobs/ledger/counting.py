@@ -77,11 +77,10 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
         thresholds: Thresholds = settings.thresholds or "exact"
         tally = tally_scan(scan, thresholds=thresholds, by=None, whole=False)
         if settings.weight is not None and WEIGHT not in tally.counts.columns:
-            raise ParameterError(
-                "a ledger keeps rows of up to 1,000 weights: sums of floats depend on the order of the files",
-                found=f"{settings.weight!r} has more, or the rows are in Spark",
-                hint="round the weights, or count all files at once",
-            )
+            why = "sums of floats depend on the order of the files"
+            msg, hint = f"a ledger keeps rows of up to 1,000 weights: {why}", "round the weights"
+            found = f"{settings.weight!r} has more, or the rows are in Spark"
+            raise ParameterError(msg, found=found, hint=f"{hint}, or count all files at once")
     if not named and identify(file, settings) != identity:
         msg = "a file of the source changed while it was read"
         hint = "the next run counts it, once it is complete"

@@ -83,13 +83,11 @@ class Storage:
             raise OutputError.unwritable(self.uri, error) from error
         foreign = [name for name in names if not name.startswith((_LOG, _HASHES, "ledger_part=", "."))]
         if self.is_file or foreign:
-            raise OutputError(
-                "a new ledger needs a folder of its own",
-                where=repr(self.uri),
-                found="a file" if self.is_file else listed(map(repr, foreign)),
-                hint="name a folder that is empty or not there yet; "
-                "the ledger comes before the files to count",
-            )
+            found = "a file" if self.is_file else listed(map(repr, foreign))
+            places = "name a folder that is empty or not there yet"
+            hint = f"{places}; the ledger comes before the files to count"
+            msg = "a new ledger needs a folder of its own"
+            raise OutputError(msg, where=repr(self.uri), found=found, hint=hint)
 
     def found_instead(self) -> str | None:
         """Describe what is in the place of a missing ledger; None for an object store."""
