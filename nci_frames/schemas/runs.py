@@ -1,11 +1,14 @@
 """Runs of consecutive rows with the same keys, which are the groups of a sorted frame."""
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from nci_frames.base.typing import Rows
+from nci_frames.base.typing import Flags, Rows
+from nci_frames.schemas.untouched import as_arrow
 
 
 def group_starts(frame: pl.DataFrame, keys: list[str]) -> Rows:
@@ -13,17 +16,60 @@ def group_starts(frame: pl.DataFrame, keys: list[str]) -> Rows:
     starts = np.zeros(len(frame), np.bool_)
     starts[:1] = True
     for key in keys:
-        starts[1:] |= frame[key][1:].ne_missing(frame[key][:-1]).to_numpy()
+        _note_beside_row_before(frame[key], _differ, starts[1:])
     return np.flatnonzero(starts).astype(np.int64)
 
 
 def is_sorted(frame: pl.DataFrame, keys: list[str], first: Rows) -> bool:
     """Return whether every group is one run of rows with ascending thresholds."""
-    threshold = frame["threshold"].to_numpy()
-    # Nulls of points that were not attained are NaN, for which the comparison is false.
-    ascending = threshold[1:] > threshold[:-1]
+    ascending = np.zeros(max(len(frame) - 1, 0), np.bool_)
+    _note_beside_row_before(frame["threshold"], _above, ascending)
     ascending[first[1:] - 1] = True
     return bool(ascending.all()) and is_distinct(frame, keys, first)
+
+
+def _note_beside_row_before(
+    column: pl.Series, compare: Callable[[pl.Series, pl.Series], Flags], found: Flags
+) -> None:
+    """Set *found* for each row but the first where *compare* holds with the previous row.
+
+    *compare* must be false for equal rows. Chunk by chunk, since Polars would copy a column of many chunks to
+    compare it with itself shifted.
+    """
+    ends = np.cumsum(column.chunk_lengths())
+    alike: dict[int, NDArray[np.uint64]] = {}
+    for chunk, end in zip(column.get_chunks(), ends.tolist(), strict=True):
+        if not _is_one_text(chunk, alike):
+            found[end - len(chunk) : max(end - 1, 0)] |= compare(chunk[1:], chunk[:-1])
+    between = ends[(ends > 0) & (ends < len(column))]
+    found[between - 1] |= compare(column[between], column[between - 1])
+
+
+def _differ(values: pl.Series, before: pl.Series) -> Flags:
+    return values.ne_missing(before).to_numpy()
+
+
+def _above(values: pl.Series, before: pl.Series) -> Flags:
+    # Nulls of points that were not attained become NaN, for which the comparison is false.
+    return np.asarray(values.to_numpy() > before.to_numpy())
+
+
+def _is_one_text(chunk: pl.Series, alike: dict[int, NDArray[np.uint64]]) -> bool:
+    """Return whether all values are certainly the same string, in a fifth of the time of comparing them.
+
+    *alike* has the longest run of equal values at each address, for chunks that share memory.
+    """
+    if len(chunk) < 2 or chunk.dtype != pl.String or chunk.null_count():
+        return False
+    held = as_arrow(chunk)[0]
+    # Strings with equal views (16 bytes each) are equal.
+    views = np.frombuffer(held.buffers()[1], np.uint64)[2 * held.offset : 2 * (held.offset + len(held))]
+    known = alike.setdefault(views.ctypes.data, views[:2])
+    if not np.array_equal(views[len(known) :], views[len(known) - 2 : -2]):
+        return False
+    if len(views) > len(known):
+        alike[views.ctypes.data] = views
+    return True
 
 
 def in_runs(frame: pl.DataFrame, member: list[str]) -> tuple[pl.DataFrame, Rows]:
