@@ -19,7 +19,10 @@ class Visit:
 
     def __init__(self, browser, path, *, viewport=DESKTOP, color_scheme="light"):
         self.messages, self.errors, self.requests, self.dialogs = [], [], [], []
-        self.context = browser.new_context(offline=True, viewport=viewport, color_scheme=color_scheme)
+        # Without smooth scrolling, which would still move the page when the next test looks at it.
+        self.context = browser.new_context(
+            offline=True, viewport=viewport, color_scheme=color_scheme, reduced_motion="reduce"
+        )
         self.page = self.context.new_page()
         self.page.on("console", lambda message: self.messages.append(message.text))
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))

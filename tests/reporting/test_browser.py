@@ -95,6 +95,8 @@ def test_every_link_of_the_navigation_leads_to_its_section(visit):
     links = visit.page.locator("nav a")
     targets = links.evaluate_all("links => links.map(link => document.querySelectorAll(link.hash).length)")
     assert targets == [1] * 6
+    # Nothing moves for users who do not want it.
+    assert visit.page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
     links.last.click()
     assert visit.page.evaluate("location.hash") == "#methods"
 
