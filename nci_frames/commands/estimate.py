@@ -33,6 +33,7 @@ def estimate(
     from nci_frames.counting.logs.scan import scan_predictions
     from nci_frames.counting.thresholds.grids import named_thresholds
     from nci_frames.evaluation.prevalence.estimate_prevalence import estimate_prevalence
+    from nci_frames.schemas import with_key_texts
 
     grid = named_thresholds(thresholds)
     known = count_confusion(scan_predictions(reference, **columns), thresholds=grid)
@@ -41,4 +42,5 @@ def estimate(
     found = estimate_prevalence(known, unknown, method=method, level=level)
     # A column of nulls would only take width.
     shown = found if found["reason"].count() else found.drop("reason")
-    show(shown.drop("fit_statistic", "supported"), f"prevalence, with intervals of confidence {level:g}")
+    shown = with_key_texts(shown.drop("fit_statistic", "supported"), columns["segments"])
+    show(shown, f"prevalence, with intervals of confidence {level:g}")

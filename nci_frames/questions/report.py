@@ -20,6 +20,7 @@ from nci_frames.questions import (
 )
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.report_question import SECTIONS, AnyComparison, Chart, ReportQuestion
+from nci_frames.schemas import with_key_texts
 
 TITLE = "How the models compare as the class balance changes"
 CLASS_TITLE = "How the models compare as the mix of the classes changes"
@@ -78,6 +79,12 @@ class Answered(NamedTuple):
     table: pl.DataFrame
     #: Sentences of the answer; None if the table is shown instead.
     sentences: list[str] | None
+    segments: tuple[str, ...]
+
+    @property
+    def shown_table(self) -> pl.DataFrame:
+        """The table for readers, with the names of segments as text."""
+        return with_key_texts(self.table, self.segments)
 
     @property
     def silent(self) -> bool:
@@ -91,11 +98,12 @@ def answered(
     """Return the questions that the comparison can answer, in the order of their sections."""
     found = []
     asked = questions_of(comparison) if questions is None else questions
+    segments = () if isinstance(comparison, ClassComparison) else comparison.segments
     for question in sorted(asked, key=lambda question: SECTIONS.index(question.section)):
         table = question.table(comparison)
         if table is not None:
             sentences = question.sentences(table, comparison)
-            found.append(Answered(question, question.heading(comparison), table, sentences))
+            found.append(Answered(question, question.heading(comparison), table, sentences, segments))
     return found
 
 

@@ -126,7 +126,7 @@ def print_comparison(
         _print_ranked(comparison, console)
     for shown in found:
         if shown.sentences is None:
-            print_frame(shown.table.head(_ROWS), console, title=shown.title)
+            print_frame(shown.shown_table.head(_ROWS), console, title=shown.title)
 
 
 def render_text(comparison: AnyComparison, /, **more: Any) -> str:

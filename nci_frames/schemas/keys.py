@@ -108,6 +108,15 @@ def key_text(key: str, dtype: pl.DataType) -> pl.Expr:
     return column.cast(pl.String)
 
 
+def with_key_texts(frame: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
+    """Return a frame for readers, with the values of *keys* as text: the year 2026 is not the number 2,026.
+
+    >>> with_key_texts(pl.DataFrame({"year": [2026], "rows": [2026]}), ["year", "country"]).rows()
+    [('2026', 2026)]
+    """
+    return frame.with_columns(key_text(key, frame.schema[key]) for key in keys if key in frame.columns)
+
+
 def _of_bytes(column: pl.Series) -> pl.Series:
     """Return bytes as text, or as hexadecimal if they are no UTF-8: some Parquet writers do not mark text."""
     try:

@@ -196,6 +196,9 @@ def test_the_prevalence_is_estimated_of_one_column_per_model(tmp_path):
     assert told in ended(3, "estimate", *logs).stderr
     done = ended(0, "estimate", *logs, "--scores", "forest=f")
     assert re.search(r"forest.*0\.5", done.output)
+    for place in logs:
+        pl.read_parquet(place).with_columns(year=2026).write_parquet(place)
+    assert "2026" in ended(0, "estimate", *logs, "--scores", "forest=f", "--segments", "year").output
 
 
 @pytest.mark.thorough

@@ -241,6 +241,16 @@ def test_no_form_has_the_answer_without_its_question(suffix, tmp_path):
         assert ("Choose forest" in path.read_text(encoding="utf-8").split("<script", maxsplit=1)[0]) == has
 
 
+@pytest.mark.parametrize("suffix", ["html", "md", "txt"])
+def test_a_year_is_no_number_of_rows(suffix, tmp_path):
+    counts = [counts_at([0, 0], 1, 0, 9, year=2025), counts_at([3, 4], 1, 5, 9, year=2026)]
+    compared = nf.compare_models(pl.concat(counts), prevalence=0.1, threshold=0.5, segments="year")
+    asked = questions("undefined", "segment-areas")
+    told = nf.write_report(compared, tmp_path / f"r.{suffix}", questions=asked).read_text(encoding="utf-8")
+    assert "2026" in told
+    assert "2,026" not in told
+
+
 def test_the_chart_of_precision_names_its_threshold() -> None:
     counts = nf.expected_counts(tpr=0.8, fpr=0.0005, positives=200, negatives=20_000)
     compared = nf.compare_models(counts, prevalence=0.1, threshold=0.5, repeats=20)
