@@ -11,6 +11,7 @@ from nci_frames.evaluation.metrics import better_sign, called_metric
 from nci_frames.evaluation.support.reasons import in_brief, why_doubtful
 from nci_frames.questions.answer_lines import value_name
 from nci_frames.questions.comparison import Comparison
+from nci_frames.schemas import with_key_texts
 from nci_frames.tables.numbers import f_beta_name, format_threshold, format_value
 
 #: Number of segments that an answer names.
@@ -111,7 +112,8 @@ def _lines(comparison: Comparison, named: str, most: int) -> list[str]:
     at = f"{judged_model(comparison)} at threshold {format_threshold(comparison.segment_threshold)}"
     if comparison.question.area is not None:
         at += f", by {metric_name(comparison)}"
-    worse, tested = ranks.filter(is_worse(comparison)).head(most), len(ranks.drop_nulls("value"))
+    tested, named_rows = len(ranks.drop_nulls("value")), with_key_texts(ranks, comparison.segments)
+    worse = named_rows.filter(is_worse(comparison)).head(most)
     lines = [_segment_line(row, comparison, tested) for row in worse.iter_rows(named=True)]
     return [f"{named}, {at}: {told[:1].lower()}{told[1:].rstrip('.')}", *lines]
 

@@ -137,6 +137,14 @@ def test_each_key_is_shown_alone_and_then_all_together():
     assert second.startswith("By tier, a at threshold 0.5: none of 2 segments is ")
 
 
+def test_a_segment_has_the_same_name_in_sentences_and_tables():
+    counts = counts_at([80, 40], [20, 20], 100, 1000, model="a", mobile=[True, False])
+    compared = nf.compare_models(counts, prevalence=0.1, threshold=0.5, segments="mobile")
+    _, worst = segment_lines(compared)
+    assert worst.startswith("- mobile = false: significantly worse; ")
+    assert {*segment_numbers(compared)["names"][0]} == {"true", "false"}
+
+
 def test_segments_that_cannot_be_judged_have_no_parts_of_a_difference():
     found = pl.DataFrame({"positives": [100, 100, 10], "tp": [80, 40, 9]})
     counts = pl.concat(
