@@ -15,7 +15,7 @@ from nci_frames.evaluation.support.reasons import first_reason, in_brief
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, shown_models
 from nci_frames.questions.segment_lines import is_worse, judged_model, metric_name, said_of, segment_lines
-from nci_frames.schemas import beside, key_text, missing_name
+from nci_frames.schemas import beside, key_text, missing_name, with_key_texts
 from nci_frames.tables.names import drawable
 from nci_frames.tables.numbers import f_beta_name, format_grid, format_threshold, format_value, sentence
 from nci_frames.tables.packed import packed
@@ -66,7 +66,7 @@ def segment_numbers(comparison: Comparison, /) -> dict[str, Any] | None:
     return {
         "keys": keys,
         "by": by,
-        "names": [[None if value is None else str(value) for value in rows[key].to_list()] for key in keys],
+        "names": [names.to_list() for names in with_key_texts(rows.select(keys), keys)],
         "labels": list(map(drawable, labels)),
         "table": packed(table.to_dicts()),
         "most": MOST_CHARTED,
