@@ -51,13 +51,15 @@ def lines_at(
     name = comparison.measure
     lines = [f"{place}, by {name}:"]
     best, others = best_of(rows)
+    # One model leads everywhere.
+    orders = [order] if len(comparison.models) > 1 else []
     if not best:
         reason = rows[0]["reason"] if rows else None
-        return [*lines, "No model has a defined value" + (f": {reason}" if reason else ""), order]
+        return [*lines, "No model has a defined value" + (f": {reason}" if reason else ""), *orders]
     first, tested = best[0], comparison.tested and "distinguishable" in best[0]
     near, compared = rivals(others) if tested else ([], "")
     value = f"{name} {format_value(first['value'])}{bounds_in_words(first['lower'], first['upper'])}"
-    lines += [choice_in_words(best, [*best, *near], value), order]
+    lines += [choice_in_words(best, [*best, *near], value), *orders]
     if not first["supported"]:
         compared = f"This log cannot tell the value: {first['reason']}"
     lines += [sentence(compared)] if compared else []
@@ -98,6 +100,14 @@ def _one_share(comparison: ClassComparison) -> pl.DataFrame:
 
 def _counts(comparison: ClassComparison) -> pl.DataFrame:
     return of_shown(comparison.counts, comparison)
+
+
+def _winners(comparison: ClassComparison) -> pl.DataFrame | None:
+    return comparison.winners if len(comparison.models) > 1 else None
+
+
+def _of_three_classes(comparison: ClassComparison) -> pl.DataFrame | None:
+    return _counts(comparison) if len(comparison.models) > 1 and len(comparison.classes) == 3 else None
 
 
 def _draw_simplex(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
@@ -190,14 +200,14 @@ QUESTIONS = (
     picture(
         "winners",
         _by("Best model by {} over the share of each class"),
-        attrgetter("winners"),
+        _winners,
         classes.chart_class_winners,
         section="order",
     ),
     picture(
         "simplex",
         _by("Best model by {} at every mix of the three classes"),
-        lambda comparison: _counts(comparison) if len(comparison.classes) == 3 else None,
+        _of_three_classes,
         _draw_simplex,
         section="order",
     ),

@@ -118,6 +118,15 @@ def test_what_is_said_names_the_mix_the_model_and_the_nearest_change():
     assert "No unit was named" in assumption_lines(alone)[0]
 
 
+def test_of_one_model_nothing_is_said_of_an_order(tmp_path):
+    alone = nf.compare_classes(counts().filter(model="a"), priors=FIELD)
+    assert not any("leads" in line for line in class_answer_lines(alone))
+    page = nf.write_report(alone, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "1 model that decides among 3 classes" in page
+    assert "Best whatever" not in page
+    assert "Best model by" not in page
+
+
 def test_costs_choose_the_metric_and_the_lowest_is_best():
     found = nf.compare_classes(counts(units=False), priors=FIELD, cost={("cat", "ant"): 5, ("ant", "cat"): 1})
     assert found.metric == "expected_cost"
