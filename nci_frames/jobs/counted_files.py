@@ -14,6 +14,7 @@ from nci_frames.base.urls import is_url
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.model import Feed
 from nci_frames.jobs.job_file.windows import find_windows, glob_of
+from nci_frames.jobs.ledger.appending import Item
 from nci_frames.jobs.ledger.files import IN_LEDGER, SourceFile, Window
 from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.jobs.ledger.view import shown_path
@@ -86,13 +87,15 @@ def _found(file: JobFile, feed: Feed, until: datetime | None) -> tuple[list[Sour
 
     If nothing was counted with these settings, all windows are searched.
     """
-    states = ledger_of(file).states(feed.settings).values()
-    counted = max((state.window[0] for state in states if state.window), default=None)
+    states = ledger_of(file).states(feed.settings)
+    counted = max((state.window[0] for state in states.values() if state.window), default=None)
     lookback = feed.source.lookback if states else None
     paths = [file.resolve(path) for path in feed.source.paths]
     files, older = find_windows(paths, lookback=lookback, until=until, counted=counted)
-    known = {state.path for state in states}
-    return files, [shown_path(found.path) for found in older if found.path not in known]
+    paths_counted = {state.path for state in states.values()}
+    unseen = [Item(found, feed.settings) for found in older if found.path not in paths_counted]
+    # A file that was delivered again is no file whose rows are missing.
+    return files, [shown_path(item.file.path) for item in unseen if item.identity not in states]
 
 
 def check_output_apart(file: JobFile) -> None:

@@ -147,6 +147,14 @@ def test_a_file_that_comes_too_late_for_the_lookback_is_named(tmp_path):
     assert LEFT_OUT in (latest(tmp_path) / "history.html").read_text()
 
 
+def test_an_old_file_that_was_delivered_again_is_not_named_as_never_counted(tmp_path):
+    job = small_job(tmp_path, text=SMALL.replace('parquet"\n', 'parquet"\nlookback = 1\n', 1))
+    first = write_nights(tmp_path / "logs", 4)[0]
+    ended(0, "run", job)
+    shutil.copy(first, first.with_name("again.parquet"))
+    assert LEFT_OUT not in ended(0, "check", job).stdout
+
+
 def test_segments_and_models_that_have_no_rows_any_more_are_undecided_once(tmp_path):
     gate = RECALL + 'segments = ["country"]\nwindow = "last"\nundecided = "fail"\n' + KEYS
     job = read_job(small_job(tmp_path, gate))
