@@ -157,7 +157,7 @@ def _figure(found: Answered, comparison: AnyComparison) -> dict[str, Any]:
     # The height of a list of segments depends on its rows; a few bars need a long axis and little height.
     wide = panels or "chosen" in question.live or height < _LOW
     # Charts with their own shape keep it.
-    if not panels and spec["width"] == WIDTH:
+    if not panels and spec.get("width", WIDTH) == WIDTH:
         spec["width"] = "container"
         # Two charts in a row have the same height.
         spec["height"] = height if wide else _HIGH

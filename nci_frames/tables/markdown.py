@@ -45,5 +45,10 @@ def markdown_table(frame: pl.DataFrame) -> str:
 def _cells(column: pl.Series) -> list[str]:
     if column.dtype.is_float():
         return ["" if value is None else f"{value:.6g}" for value in column]
-    texts = column.cast(pl.String)
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+        texts = pl.Series(
+            [None if value is None else str(value) for value in column.to_list()], dtype=pl.String
+        )
+    else:
+        texts = column.cast(pl.String)
     return ["" if text is None else text if column.dtype.is_numeric() else literal(text) for text in texts]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import altair as alt
 import numpy as np
 import polars as pl
 import pytest
@@ -231,6 +232,25 @@ def test_every_form_has_the_answer_to_a_question_of_ones_own(suffix, tmp_path):
         expected = (f"How many {section} zebras?", f"Told of {section}")
         assert all(part in text for part in expected), section
         assert text.count(f"{section} zebras") > 1, section
+
+
+@pytest.mark.parametrize("suffix", ["html", "md", "json", "txt"])
+def test_a_question_of_ones_own_may_have_lists_a_plain_chart_and_a_section_that_is_empty(suffix, tmp_path):
+    def ties(compared: Any) -> pl.DataFrame:
+        return nf.winner_ranges(compared.points, metric="f_beta", over="prevalence").select("model", "tied")
+
+    def drawn(table: pl.DataFrame) -> alt.Chart:
+        return alt.Chart(table.select("model")).mark_tick().encode(x="model")
+
+    own = [
+        nf.ReportQuestion(name="ties", title="Which tie?", section="segments", table=ties),
+        nf.ReportQuestion(name="plain", title="How plain?", section="data", table=ties, draw=drawn),
+    ]
+    compared = comparison(prevalence=(0.01, 0.1), beta=(1.0,))
+    text = nf.write_report(compared, tmp_path / f"report.{suffix}", questions=own).read_text(encoding="utf-8")
+    assert "Which tie?" in text
+    assert "How plain?" in text
+    assert "tied" in text
 
 
 @pytest.mark.parametrize("suffix", ["html", "md", "json", "txt"])
