@@ -14,7 +14,15 @@ from nci_frames.questions.answer_lines import best_of, bounds_in_words, choice_i
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.how_sure import read_resampled
 from nci_frames.questions.order import any_of, leads_in_words
-from nci_frames.questions.report_question import Chart, ReportQuestion, note, of_shown, picture, shown_models
+from nci_frames.questions.report_question import (
+    Chart,
+    ReportQuestion,
+    note,
+    of_several,
+    of_shown,
+    picture,
+    shown_models,
+)
 from nci_frames.questions.which_model import first_questions
 from nci_frames.tables.numbers import format_value, sentence
 
@@ -102,12 +110,8 @@ def _counts(comparison: ClassComparison) -> pl.DataFrame:
     return of_shown(comparison.counts, comparison)
 
 
-def _winners(comparison: ClassComparison) -> pl.DataFrame | None:
-    return comparison.winners if len(comparison.models) > 1 else None
-
-
 def _of_three_classes(comparison: ClassComparison) -> pl.DataFrame | None:
-    return _counts(comparison) if len(comparison.models) > 1 and len(comparison.classes) == 3 else None
+    return _counts(comparison) if len(comparison.classes) == 3 else None
 
 
 def _draw_simplex(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
@@ -200,14 +204,14 @@ QUESTIONS = (
     picture(
         "winners",
         _by("Best model by {} over the share of each class"),
-        _winners,
+        of_several(attrgetter("winners")),
         classes.chart_class_winners,
         section="order",
     ),
     picture(
         "simplex",
         _by("Best model by {} at every mix of the three classes"),
-        _of_three_classes,
+        of_several(_of_three_classes),
         _draw_simplex,
         section="order",
     ),

@@ -13,7 +13,7 @@ from nci_frames.counts.score_scale import named_models
 from nci_frames.evaluation.projection.bands import precision_band
 from nci_frames.questions.answer_lines import percent
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report_question import Chart, note, of_shown, picture, shown_models
+from nci_frames.questions.report_question import Chart, note, of_several, of_shown, picture, shown_models
 from nci_frames.schemas import beside
 from nci_frames.tables.numbers import f_beta_name, format_count, format_threshold, format_value
 
@@ -178,7 +178,7 @@ _sure = partial(picture, under="How sure is it which model is best, and how prec
 _best = partial(_sure, draw=chart_probability_best, rule="prevalence")
 
 QUESTIONS = (
-    _best("leaders", _leaders_title, _by_f_beta),
+    _best("leaders", _leaders_title, of_several(_by_f_beta)),
     note("direction", "Do high scores mean positives?", read_direction),
     note("same_rows", "Do all models have the same rows?", read_rows),
     note(
@@ -186,7 +186,7 @@ QUESTIONS = (
         "What do intervals and tests resample?",
         lambda comparison: [read_independence(comparison)],
     ),
-    _best("probability", "Who is the best by PR-AUC, and how sure is that?", _by_area),
+    _best("probability", "Who is the best by PR-AUC, and how sure is that?", of_several(_by_area)),
     _sure("uncertainty", _bands_title, _bands, _draw_bands),
     note(
         "assumption",

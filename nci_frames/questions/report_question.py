@@ -160,6 +160,11 @@ def of_shown(table: Rows, comparison: AnyComparison, /, *, most: int = MOST_MODE
     return None if table is None else table.filter(pl.col("model").is_in(models, nulls_equal=True))
 
 
+def of_several(table: Callable[[Any], pl.DataFrame | None], /) -> Callable[[Any], pl.DataFrame | None]:
+    """Return a function with the table for a chart of the order of models; None of one model."""
+    return lambda comparison: table(comparison) if len(comparison.answer) > 1 else None
+
+
 def at_asked(title: str) -> Callable[[Comparison], str]:
     """Return a title with the prevalence of the chart; on the page it follows the slider."""
     return lambda comparison: f"{title} at prevalence {format_grid(comparison.asked_prevalence)}"

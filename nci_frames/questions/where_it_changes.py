@@ -1,8 +1,8 @@
 """Where does the order of the models change?"""
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
 from operator import attrgetter
+from typing import Any
 
 import polars as pl
 
@@ -11,7 +11,7 @@ from nci_frames.charts.winners import chart_rank_over_prevalence, chart_winner_r
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.order import Order, order_lines, read_leads, read_order
 from nci_frames.questions.ranked import Measure, measure_names, ranked_tables
-from nci_frames.questions.report_question import ReportQuestion, of_shown, picture
+from nci_frames.questions.report_question import ReportQuestion, of_several, of_shown, picture
 from nci_frames.tables.numbers import f_beta_name
 
 
@@ -53,7 +53,11 @@ def _title(comparison: Comparison) -> str:
     return f"Best model of this log by {f_beta_name(comparison.main_beta)} over prevalence"
 
 
-_picture = partial(picture, section="order")
+def _picture(
+    name: str, title: Any, table: Callable[..., Any], draw: Callable[..., Any], **live: str
+) -> ReportQuestion:
+    return picture(name, title, of_several(table), draw, section="order", **live)
+
 
 QUESTIONS = (
     ReportQuestion(

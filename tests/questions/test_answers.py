@@ -17,6 +17,7 @@ from nci_frames.questions.answer import Answer
 from nci_frames.questions.answer_lines import answer_lines, measure_name, order_line, short_answer
 from nci_frames.questions.certainty import MOST_RESAMPLED
 from nci_frames.questions.ranked import own_threshold_words
+from nci_frames.questions.report import report_charts
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_answer, print_basis, print_conclusion
@@ -212,6 +213,9 @@ def test_of_a_single_model_no_lead_is_told():
     assert order_line(one.asking(prevalence=0.1, metric="recall", threshold=0.5).said) == ""
     assert "the best in this log" not in short_answer(one.asking(prevalence=0.001).said)
     assert "There is one model, so there is no order\\." in render_markdown(one)
+    order = {"ranks", "decisions", "winners", "leaders", "probability"}
+    assert order.isdisjoint(report_charts(one))
+    assert order <= report_charts(nf.compare_models(COUNTS, prevalence=GRID, repeats=20)).keys()
 
 
 def ask_two(prevalence: list[float], tp: Any, fp: Any, rows: tuple[int, int], **options: Any) -> Answer:
