@@ -150,7 +150,10 @@ class SchemaError(NciFramesError):
         close = nearest_name(column, available) or nearest_name(role, available)
         meant = f"did you mean {close!r}? " if close else ""
         hint = f"{meant}name the column with {Option(role, close or '<name>')}" if available else None
-        if hint and not close and role in {"model", "score"} and "decision" not in roles:
+        if hint and not close and role == "model" and [*roles].count("score") > 1:
+            # The scores are those of classes, which say nothing of the model.
+            hint = f"{hint}; if there is no column of models, add one with the model's name"
+        elif hint and not close and role in {"model", "score"} and "decision" not in roles:
             each = Call("scores={model: column}", "--scores MODEL=COLUMN")
             hint = f"{hint}; if there is no column of models, name the score column of each with {each}"
         elif hint and not close and role in {"model", "decision"}:

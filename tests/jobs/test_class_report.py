@@ -146,6 +146,17 @@ def test_a_log_without_the_model_says_how_columns_of_decisions_are_named(tmp_pat
     assert "if each model has a column of decisions, with --decision MODEL=COLUMN" in told
 
 
+def test_a_log_with_scores_of_classes_but_no_model_is_told_to_name_it(tmp_path):
+    pl.DataFrame({"label": ["a", "b"], "p": [0.9, 0.2], "q": [0.1, 0.8]}).write_parquet(
+        tmp_path / "log.parquet"
+    )
+    told = ended(
+        3, "report", tmp_path / "log.parquet", "--classes", "--scores", "a=p", "--scores", "b=q"
+    ).stderr
+    assert "name the column with --model '<name>'; if there is no column of models, add one" in told
+    assert "MODEL=COLUMN" not in told
+
+
 def test_labels_and_decisions_of_two_types_are_refused_with_a_remedy_for_the_log(tmp_path):
     log().with_columns(pl.col("a").cast(pl.String), model=pl.lit("a")).write_parquet(tmp_path / "log.parquet")
     told = ended(3, "report", tmp_path / "log.parquet", "--classes", "--decision", "a").stderr
