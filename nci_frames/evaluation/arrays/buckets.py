@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.arguments import LEAST_BUCKETS
-from nci_frames.base.errors import ParameterError
+from nci_frames.base.errors import InvalidRowsError, ParameterError
 from nci_frames.base.typing import FloatPair, Floats, Rows
 from nci_frames.counts.exact_sums import rows_of_thresholds
 from nci_frames.counts.pooling import pooled_counts
@@ -85,9 +85,11 @@ def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKET
     Raises
     ------
     ParameterError
-        If there are too few buckets, rows without a bucket, or buckets with different threshold grids.
+        If there are too few buckets, or buckets with different threshold grids.
     SchemaError
         If the counts lack the key.
+    InvalidRowsError
+        If there are rows without a bucket.
     """
     buckets = _buckets(counts, units, least)
     apart = [units, *([WEIGHT] if units != WEIGHT and has_strata(counts) else [])]
@@ -145,13 +147,19 @@ def _even(rows: Floats | Rows, weights: Floats | None) -> float:
 def _buckets(counts: pl.DataFrame, units: str, least: int) -> pl.Series:
     """Return the buckets, ascending; raise as ``bucket_counts`` does."""
     COUNTS.need_keys(counts, [units], "units")
-    if counts[units].null_count():
-        msg = f"rows without a {units} cannot be resampled by it"
-        raise ParameterError(msg, hint="remove the rows that belong to no unit before counting")
+    need_units(counts[units])
     buckets = counts[units].unique().sort()
     if len(counts):
         need_buckets(units, len(buckets), least)
     return buckets
+
+
+def need_units(buckets: pl.Series) -> None:
+    """Raise InvalidRowsError if rows belong to no unit."""
+    if buckets.null_count():
+        msg = f"rows without a {buckets.name} cannot be resampled by it"
+        hint = "before counting, name the unit of each row, or remove the rows that belong to none"
+        raise InvalidRowsError(msg, hint=hint)
 
 
 def need_buckets(units: str, buckets: int, least: int = LEAST_BUCKETS) -> None:

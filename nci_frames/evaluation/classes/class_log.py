@@ -13,7 +13,7 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.typing import Flags, Floats, Frame
 from nci_frames.counts.class_counts import class_values, collect_class_counts
-from nci_frames.evaluation.arrays.buckets import need_buckets
+from nci_frames.evaluation.arrays.buckets import need_buckets, need_units
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, FrameSchema, beside, need_each_once
 
 #: Least rows of a class.
@@ -90,8 +90,8 @@ class ClassLogs:
     seen: Flags
     #: Whether rows are whole numbers, not sums of many weights.
     whole: bool
-    #: Number of buckets of units; None if rows are taken as independent.
-    buckets: int | None
+    #: The buckets of units; None if rows are taken as independent.
+    buckets: pl.Series | None
     #: The keys (without the model) and the scenario, with their types.
     keys: dict[str, pl.DataType]
 
@@ -112,9 +112,10 @@ class ClassLogs:
         return finished.sort([name for name in finished.columns if name in (*self.keys, *order)])
 
     def check_buckets(self) -> None:
-        """Raise ParameterError if there are too few buckets of units."""
+        """Raise an error if there are too few buckets of units, or rows that belong to none."""
         if self.groups and self.buckets is not None:
-            need_buckets(BUCKET, self.buckets)
+            need_units(self.buckets)
+            need_buckets(BUCKET, len(self.buckets))
 
     def need_no_keys(self, what: str) -> None:
         """Raise ParameterError if the counts have keys besides the model."""
@@ -182,7 +183,7 @@ def class_logs(frame: pl.DataFrame, more: Sequence[object] = ()) -> ClassLogs:
         drawn, traffic = sample[:2] if in_buckets else (side[there] for side in sample[:2])
         its = rows[there], weights[there], drawn, traffic, sample[2]
         groups[values[1:]].append(ClassLog(group, *its, in_buckets))
-    return ClassLogs([*groups.values()], names, seen, whole, len(strata) if in_buckets else None, types)
+    return ClassLogs([*groups.values()], names, seen, whole, strata[BUCKET] if in_buckets else None, types)
 
 
 def _sample(rows: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:

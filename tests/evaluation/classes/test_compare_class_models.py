@@ -42,6 +42,18 @@ def test_accuracy_at_the_observed_mix_is_a_paired_t_test_of_buckets():
     assert (found["lower"], found["upper"]) == pytest.approx(tuple(bounds), abs=0.004)
 
 
+def test_rows_without_a_unit_are_no_unit_of_their_own():
+    log = log_of(np.random.default_rng(0)).with_columns(unit=pl.when(pl.col("unit") > 5).then("unit"))
+    counts = counts_of(log, 40)
+    assert nf.project_classes(counts, priors="observed", metrics="accuracy").height == 2
+    for compared in (
+        lambda: nf.compare_class_models(counts, metric="accuracy", priors="observed"),
+        lambda: nf.project_classes(counts, priors="observed", metrics="accuracy", interval="delta"),
+    ):
+        with pytest.raises(nf.InvalidRowsError, match="rows without a bucket"):
+            compared()
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("metric", ["accuracy", "macro_f_beta"])
 def test_equal_models_are_told_apart_as_often_as_the_level_says(metric):
