@@ -37,6 +37,7 @@ def run_shown(
         print_basis(comparison, console)
     for warning in tally.warnings:
         tell(f"warning: {warning}", err=True)
-    told = f"{quantity(tally.counted, 'prediction')} counted; report: {out / f'report.{options.formats[0]}'}"
-    tell(told)
+    sums = isinstance(tally.counted, float)
+    counted = f"a weight of {tally.counted:,.6g}" if sums else quantity(tally.counted, "prediction")
+    tell(f"{counted} counted; report: {out / f'report.{options.formats[0]}'}")
     return comparison

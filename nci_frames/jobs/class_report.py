@@ -21,7 +21,7 @@ from nci_frames.questions.places import main_beta
 
 
 class ClassTally(NamedTuple):
-    """The number of counted rows, or the sum of their weights, and warnings."""
+    """The number of counted rows, or the sum of their weights as a float, and warnings."""
 
     counted: float
     warnings: list[str]
@@ -72,8 +72,10 @@ def run_class_report(
         cost = dict(zip(zip(*pairs, strict=True), costs.values(), strict=True)) or None
         comparison = compare_classes(counts, priors=mix, metric=options.metric, beta=beta, cost=cost)
         answered(comparison)
-        tally = ClassTally(float(counts["rows"].sum()), [str(warning.message) for warning in told])
-        facts = [("source", repr(source)), ("predictions counted", f"{int(tally.counted):,}")]
+        total: Any = counts["rows"].sum()
+        tally = ClassTally(total, [str(warning.message) for warning in told])
+        known = "predictions" if isinstance(tally.counted, int) else "weight"
+        facts = [("source", repr(source)), (f"{known} counted", f"{tally.counted:,.15g}")]
         facts += [("warning", warning) for warning in tally.warnings]
         write_files(comparison, folder, options, comparison.counts, title=options.title, facts=facts)
     return comparison, tally

@@ -132,8 +132,13 @@ def _mistakes(comparison: ClassComparison) -> pl.DataFrame:
     """Return the wrong decisions with the largest shares of the mix."""
     wrong = comparison.matrix.filter(pl.col("label") != pl.col("decision"), pl.col("rows") > 0)
     most = wrong.sort(-pl.col("share"), "model", "label", "decision").head(_MISTAKES)
-    names = {"label": "class", "rate": "share of class", "share": "share of mix"}
+    names = {"label": "class", "rows": _rows(comparison), "rate": "share of class", "share": "share of mix"}
     return most.with_columns(pl.col("rows").cast(comparison.counts.schema["rows"])).rename(names)
+
+
+def _rows(comparison: ClassComparison) -> str:
+    """Return the heading of rows, or of the sums of their weights."""
+    return "rows" if comparison.counts.schema["rows"].is_integer() else "weight"
 
 
 def _each_class(comparison: ClassComparison) -> pl.DataFrame:
@@ -145,7 +150,8 @@ def _each_class(comparison: ClassComparison) -> pl.DataFrame:
     wide = wide.join(rows, ["model", "class"], "left")
     share = pl.col("class").replace_strict(comparison.mix, return_dtype=pl.Float64)
     return wide.sort("class", "model").select(
-        pl.col("class").cast(pl.String), "model", "rows", share.alias("share"), "precision", "recall",
+        pl.col("class").cast(pl.String), "model", pl.col("rows").alias(_rows(comparison)),
+        share.alias("share"), "precision", "recall",
         pl.col("f_beta").alias(f"F{comparison.beta:g}"),
     )  # fmt: skip
 

@@ -146,6 +146,19 @@ def test_a_log_without_the_model_says_how_columns_of_decisions_are_named(tmp_pat
     assert "if each model has a column of decisions, with --decision MODEL=COLUMN" in told
 
 
+def test_sums_of_many_weights_are_not_called_rows_or_predictions(tmp_path):
+    many = pl.concat([log()] * 4)
+    weight = pl.Series("weight", np.random.default_rng(0).uniform(1, 9, len(many)))
+    many.with_columns(weight).write_parquet(tmp_path / "log.parquet")
+    asked = (*OF_MODELS, "--weight", "weight", "--format", "md")
+    done = ended(0, "report", tmp_path / "log.parquet", "-o", tmp_path / "out", *asked)
+    assert f"a weight of {2 * weight.sum():,.6g} counted" in done.stdout
+    text = (tmp_path / "out/report.md").read_text(encoding="utf-8")
+    assert "| model | class | decision | weight |" in text
+    assert "| class | model | weight |" in text
+    assert "| weight counted |" in text
+
+
 def test_a_log_with_scores_of_classes_but_no_model_is_told_to_name_it(tmp_path):
     pl.DataFrame({"label": ["a", "b"], "p": [0.9, 0.2], "q": [0.1, 0.8]}).write_parquet(
         tmp_path / "log.parquet"
