@@ -28,8 +28,8 @@ HOSTILE = (
     "=cmd|' /C calc'!A0",
     "datum['model']\u2028[0].name",
 )
-GRID = tuple(float(f"{10 ** (-4 + i * 0.1):.6g}") for i in range(38))
-BETAS = tuple(float(f"{10 ** (-1 + i * 0.05):.6g}") for i in range(41))
+GRID = (1e-4, 1e-3, 0.01, 0.0158489, 0.0199526, 0.0398107, 0.0794328, 0.251189, 0.316228, 0.501187)
+BETAS = tuple(float(f"{10 ** (-1 + i * 0.2):.6g}") for i in range(11))
 POSITIVES, NEGATIVES, THRESHOLD = 2_000, 98_000, 0.5
 
 

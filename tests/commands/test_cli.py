@@ -116,7 +116,8 @@ def test_hostile_names_pass_through_every_format_that_is_asked_for(tmp_path):
 @pytest.mark.parametrize("width", first_quick([40, 200]))
 def test_short_names_have_room_in_every_table(width):
     models = {"a": (0.82, 0.012), "b": (0.64, 0.004)}
-    lines = printed(print_comparison, comparison(models), width=width, questions=()).splitlines()
+    compared = comparison(models, prevalence=(0.01, 0.1), beta=(1.0,))
+    lines = printed(print_comparison, compared, width=width, questions=()).splitlines()
     rows = [line for line in lines if line.startswith("│")]
     assert {line[1:3] for line in rows} == {"a ", "b "}
     assert len(rows) == 2 * sum(line.startswith("┃model") for line in lines) > 0

@@ -20,7 +20,7 @@ SEGMENTS = ["DE", "US", None, "missing", "constructor"]
 
 @pytest.fixture(scope="module")
 def tables():
-    return comparison(segments=SEGMENTS)
+    return comparison(segments=SEGMENTS, prevalence=(0.01, 0.1), beta=(1.0,))
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_without_ranks_the_page_says_why_and_lists_the_segments(tables):
     one = altered(bare, segment_sizes=tables.segment_sizes.head(1))
     assert str(why_untested(one)).startswith("There is one segment only")
     assert "Count whole rows" in str(why_untested(altered(bare, _log=altered(bare._log, whole=False))))
-    assert segment_numbers(comparison()) is None
+    assert segment_numbers(comparison(prevalence=(0.01, 0.1), beta=(1.0,))) is None
     # The values are known all the same.
     values = bare.segment_points.filter(model=bare.answer["model"][0])
     expected = nf.project_rates(values, metrics="f_beta", prevalence=0.02, band=True)

@@ -1,5 +1,6 @@
 """Keys of frames: names that no table needs, values that can be told apart, and their texts."""
 
+import re
 from datetime import datetime, timedelta
 
 import duckdb
@@ -26,13 +27,13 @@ def log() -> pl.DataFrame:
     return pl.DataFrame({"model": "a", "day": days, "label": label, "score": np.round(rng.normal(label), 1)})
 
 
-@pytest.mark.parametrize("name", first_quick(["metric", "rank", "__group", "*", "^day$", ""], 2))
+@pytest.mark.parametrize("names", first_quick([["metric", "rank"], ["__group", "*", "^day$", ""]]))
 @pytest.mark.parametrize("call", TAKE_FRAMES, ids=lambda call: call.name)
-def test_no_key_has_a_name_that_a_table_needs(call, name):
-    frame = call.frames[0].with_columns(pl.lit("x").alias(name))
-    with pytest.raises(nf.SchemaError, match="the key") as error:
-        call.function(frame, *call.frames[1:], **call.options)
-    assert repr(name) in str(error.value)
+def test_no_key_has_a_name_that_a_table_needs(call, names):
+    for name in names:
+        frame = call.frames[0].with_columns(pl.lit("x").alias(name))
+        with pytest.raises(nf.SchemaError, match=f"(?s)the key.*{re.escape(repr(name))}"):
+            call.function(frame, *call.frames[1:], **call.options)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Counts and rates that no log has are refused by every function that takes them."""
 
+import contextlib
 import inspect
 import re
 import runpy
@@ -44,22 +45,29 @@ def test_the_calls_are_valid(call):
     assert all(frame.schema[column.name] in column.dtypes for column in columns)
 
 
-#: All corruptions of one function, an eighth of those of each other: the schema refuses all of them, and
-#: the campaign of frames that are changed at random takes every function. Every second frame is lazy.
-CORRUPTED = [
-    pytest.param(call, change, (row + place) // 8 % 2 > 0, id=f"{call.name}-{name}")
-    for of_kind, changes in ((TAKE_COUNTS, CORRUPTIONS), (TAKE_RATES, CORRUPTIONS | OF_RATES))
-    for row, call in enumerate(of_kind)
-    for place, (name, change) in enumerate(changes.items())
-    if row == 0 or (row + place) % 8 == 0
-]
+def is_refused(call, frame) -> bool:
+    with contextlib.suppress(nf.SchemaError):
+        call.function(frame, *call.frames[1:], **call.options)
+        return False
+    return True
 
 
-@pytest.mark.parametrize(("call", "change", "lazy"), CORRUPTED)
-def test_corrupted_frames_are_refused(call, change, lazy):
-    frame = change(call.frames[0])
-    with pytest.raises(nf.SchemaError):
-        call.function(frame.lazy() if lazy else frame, *call.frames[1:], **call.options)
+@pytest.mark.parametrize("kind", ["counts", "rates"])
+def test_corrupted_frames_are_refused(kind):
+    """All corruptions of one function, an eighth of those of each other. Every second frame is lazy.
+
+    The schema refuses all of them; the campaign of frames that are changed at random takes every function.
+    """
+    functions = TAKE_COUNTS if kind == "counts" else TAKE_RATES
+    changes = CORRUPTIONS if kind == "counts" else CORRUPTIONS | OF_RATES
+    taken = []
+    for row, call in enumerate(functions):
+        for place, (name, change) in enumerate(changes.items(), start=row):
+            if row == 0 or place % 8 == 0:
+                frame = change(call.frames[0])
+                if not is_refused(call, frame.lazy() if place // 8 % 2 else frame):
+                    taken.append((call.name, name))
+    assert taken == []
 
 
 #: Functions of frames; of a log the columns are read that are named.
