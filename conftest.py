@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(items):
 
     Files that open a page take longest: they come first, so that no worker waits for one at the end.
     """
-    for item in items:
+    for item in (item for item in items if isinstance(item, pytest.DoctestItem)):
         if item.path.suffix == ".md" or any(item.path.is_relative_to(room) for room in LONG):
             item.add_marker(pytest.mark.thorough)
     yield

@@ -132,7 +132,7 @@ def test_probabilities_need_no_pilot():
 
 def test_a_small_log_is_labelled_as_a_whole():
     log = scored_log(rows=200, share=0.1)
-    plan = nf.plan_labels(log, budget=1000, metric="recall", threshold=1.0, pilot=pilot_counts())
+    plan = nf.plan_labels(log, budget=1000, metric="recall", threshold=1.0, pilot=pilot_counts(3.2, 50, 500))
     assert plan["labels"].equals(plan["rows"], check_names=False)
     assert plan["share"].unique().to_list() == [1.0]
 

@@ -21,7 +21,7 @@ from nci_frames.questions.report import report_charts
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_answer, print_basis, print_conclusion
-from tests.comparisons import altered, printed
+from tests.comparisons import altered, printed, questions
 from tests.comparisons import comparison as compare_many
 from tests.logs import counts_at, random_log
 
@@ -212,7 +212,7 @@ def test_of_a_single_model_no_lead_is_told():
     )
     assert order_line(one.asking(prevalence=0.1, metric="recall", threshold=0.5).said) == ""
     assert "the best in this log" not in short_answer(one.asking(prevalence=0.001).said)
-    assert "There is one model, so there is no order\\." in render_markdown(one)
+    assert "There is one model, so there is no order\\." in render_markdown(one, questions=questions("order"))
     order = {"ranks", "decisions", "winners", "leaders", "probability"}
     assert order.isdisjoint(report_charts(one))
     assert order <= report_charts(nf.compare_models(COUNTS, prevalence=GRID, repeats=20)).keys()

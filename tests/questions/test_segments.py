@@ -145,6 +145,7 @@ def test_a_segment_has_the_same_name_in_sentences_and_tables():
     assert {*segment_numbers(compared)["names"][0]} == {"true", "false"}
 
 
+@pytest.mark.thorough
 def test_segments_that_cannot_be_judged_have_no_parts_of_a_difference():
     found = pl.DataFrame({"positives": [100, 100, 10], "tp": [80, 40, 9]})
     counts = pl.concat(

@@ -133,7 +133,7 @@ def test_error_rates_of_the_tests():
     assert np.mean(t_test(differences, 0.0) < 0.05) == pytest.approx(0.05, abs=error)
     assert np.mean(t_test(differences, 1 / 9) < 0.05) < 0.02
     # Resampled means alone, without their standard errors, find 9 %.
-    assert 0.02 < np.mean(bootstrap_test(differences, Resampling(repeats=500)) < 0.05) < 0.05 + error
+    assert 0.02 < np.mean(bootstrap_test(differences[:1000], Resampling(repeats=500)) < 0.05) < 0.05 + error
 
 
 def test_holm_across_models():

@@ -141,6 +141,10 @@ def test_a_change_is_judged_on_the_bounds_of_the_difference(change, then, verdic
     assert row["reference"] == then / 1000
     assert row["difference"] == pytest.approx((800 - then) / 1000)
     assert row["difference_lower"] < row["difference"] < row["difference_upper"]
+
+
+def test_a_change_needs_a_good_run_and_enough_rows():
+    gate = {"change_threshold": {"absolute": 0.05}}
     (first,) = judged(gate | {"undecided": "fail"}, MANY)
     assert (first["verdict"], first["reason"]) == (
         "undecided",
