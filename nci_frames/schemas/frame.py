@@ -82,9 +82,9 @@ class Column:
             return None
         slack, high = 0.0, self.maximum
         if values.dtype.is_float():
-            nan = values.is_nan().fill_null(value=False)
+            nan = values.is_nan()
             if nan.any():
-                return nan, "a number or null, not NaN"
+                return nan.fill_null(value=False), "a number or null, not NaN"
         elif self.most is not None:
             high = self.most
         # Minimum and maximum first: comparing each value takes memory for each.
@@ -190,7 +190,8 @@ class FrameSchema:
 
     def _present(self, frame: pl.DataFrame) -> list[Column]:
         """Return the columns of the schema that the frame has."""
-        return [column for column in (*self.columns, self.strata) if column and column.name in frame.columns]
+        names = frame.columns
+        return [column for column in (*self.columns, self.strata) if column and column.name in names]
 
     def free_texts(self, frame: pl.DataFrame) -> list[str]:
         """Return the columns that accept any string or null, so need no check.
@@ -198,11 +199,8 @@ class FrameSchema:
         Such a column may store one string for all rows, as the resolution of exact counts does. Reading it
         would repeat the string for each row.
         """
-        return [
-            column.name
-            for column in self._present(frame)
-            if column.nullable and frame.schema[column.name] == pl.String
-        ]
+        dtypes = frame.schema
+        return [c.name for c in self._present(frame) if c.nullable and dtypes[c.name] == pl.String]
 
     def looked_at(self, frame: pl.DataFrame) -> list[str]:
         """Return the columns whose values are checked."""
@@ -296,7 +294,8 @@ def collect(frame: Frame, schema: FrameSchema, *, strata: bool = False) -> pl.Da
         collected = unflagged(collected, schema.free_texts(collected))
         (schema.check_times if made else schema.check)(collected)
     # Columns of nulls without a type come from pandas and literals.
-    untyped = [column for column in schema.columns if collected.schema.get(column.name) == pl.Null]
+    dtypes = collected.schema
+    untyped = [column for column in schema.columns if dtypes.get(column.name) == pl.Null]
     if not untyped:
         return collected
     return collected.with_columns(pl.col(column.name).cast(column.dtypes[0]) for column in untyped)

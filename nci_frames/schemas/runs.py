@@ -42,7 +42,8 @@ def _note_beside_row_before(
         if not _is_one_text(chunk, alike):
             found[end - len(chunk) : max(end - 1, 0)] |= compare(chunk[1:], chunk[:-1])
     between = ends[(ends > 0) & (ends < len(column))]
-    found[between - 1] |= compare(column[between], column[between - 1])
+    if len(between):
+        found[between - 1] |= compare(column[between], column[between - 1])
 
 
 def _differ(values: pl.Series, before: pl.Series) -> Flags:
