@@ -204,7 +204,7 @@ def test_sums_of_weights_are_evaluated_on_the_rows_that_chose_the_threshold():
     assert same not in answer_lines(found.asking(threshold=0.5).said)[0]
 
 
-def test_of_a_single_model_no_lead_is_told():
+def test_of_a_single_model_no_lead_is_told(comparison):
     one = nf.compare_models(COUNTS.filter(model=COUNTS["model"][0]), prevalence=GRID, repeats=20)
     assert not any("lead" in line or "best in" in line for line in answer_lines(one.said))
     assert order_line(one.said).startswith(
@@ -215,7 +215,7 @@ def test_of_a_single_model_no_lead_is_told():
     assert "There is one model, so there is no order\\." in render_markdown(one, questions=questions("order"))
     order = {"ranks", "decisions", "winners", "leaders", "probability"}
     assert order.isdisjoint(report_charts(one))
-    assert order <= report_charts(nf.compare_models(COUNTS, prevalence=GRID, repeats=20)).keys()
+    assert order <= report_charts(comparison).keys()
 
 
 def ask_two(prevalence: list[float], tp: Any, fp: Any, rows: tuple[int, int], **options: Any) -> Answer:
