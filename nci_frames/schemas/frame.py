@@ -246,7 +246,7 @@ class FrameSchema:
         """
         first = ["model"] if self.columns[0].name == "model" else []
         present = [name for name in self.fixed if name in table.columns and name not in first]
-        finished = table.select(*first, *self.keys(table.columns), *present)
+        finished = table[[*first, *self.keys(table.columns), *present]]
         self.check_types(finished)
         return finished
 

@@ -95,7 +95,7 @@ class CalledMetric(pl.Expr):
 
     def evaluated(self, frame: pl.DataFrame) -> Floats:
         """Return the value for each row of a frame that has the columns it reads; NaN for null."""
-        return frame.select(value=self.cast(pl.Float64).fill_null(np.nan))["value"].to_numpy()
+        return frame.select(value=self.cast(pl.Float64))["value"].to_numpy()
 
     def at(self, rates: Floats, prevalence: Floats | float, beta: Floats | float) -> Floats:
         """Return the values at TPR = rates[0] and FPR = rates[1]; NaN where undefined.
@@ -105,7 +105,7 @@ class CalledMetric(pl.Expr):
         columns = {"tpr": rates[0], "fpr": rates[1], "prevalence": prevalence, "beta": beta}
         shape = rates[0].shape
         each = {name: np.broadcast_to(values, shape).ravel() for name, values in columns.items()}
-        return self.evaluated(pl.DataFrame(each).fill_nan(None)).reshape(shape)
+        return self.evaluated(pl.DataFrame(each, nan_to_null=True)).reshape(shape)
 
 
 def _fixed(parameter: Parameter) -> float | None:
