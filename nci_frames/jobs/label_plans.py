@@ -25,8 +25,8 @@ from nci_frames.counts.pooling import pooled_counts
 from nci_frames.counts.score_scale import HIGHEST, LOWEST, no_probabilities, share_off_scale
 from nci_frames.counts.scores_as_counts import counts_as_scores, scores_as_counts
 from nci_frames.evaluation.labelling.pilots import Pilot
-from nci_frames.evaluation.labelling.plan import Goal, Plan
-from nci_frames.evaluation.labelling.positives import by_laws
+from nci_frames.evaluation.labelling.plan import CERTAIN, DOUBTFUL, Goal, Plan
+from nci_frames.evaluation.labelling.positives import by_laws, possible_parts
 from nci_frames.evaluation.labelling.ranges import LEAST_LABELS
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.schemas import COUNTS
@@ -61,8 +61,7 @@ class PlanOptions:
 
     def plan(self, planner: Planner, budget: int, *, warn: bool = True) -> Plan:
         """Return the plan for *budget* labels; warn the caller of the public function if they are few."""
-        doubtful = self.pilot is not None and self.prevalence is None and self.compare is None
-        plan = planner(Goal(self.metric, beta_value(self.beta), budget, doubtful))
+        plan = planner(Goal(self.metric, beta_value(self.beta), budget))
         if warn and (plan.labels < np.minimum(LEAST_LABELS, plan.cells.rows)).any():
             msg = f"{budget} labels are too few: the {plan.labels.min()} of a range may show chance alone"
             enough = f"{LEAST_LABELS * len(plan.labels)} or more give each of these ranges {LEAST_LABELS}"
@@ -137,7 +136,8 @@ class PlanOptions:
             size = np.bincount(cell, rows, len(law.begins)).astype(np.float64)
             positive = by_laws(size, law.positives, law.negatives, self.prevalence)[cell]
         threshold = self._decision(scores)
-        return lambda goal: goal.plan_of_scores(borders, rows, positive, threshold)
+        parts = CERTAIN if law is None or self.prevalence is not None else DOUBTFUL
+        return lambda goal: goal._replace(parts=parts).plan_of_scores(borders, rows, positive, threshold)
 
     def _counts_of(self, scan: Scan, known: pl.DataFrame | None, law_of: Law | None) -> pl.DataFrame:
         """Count the scores of a log at thresholds where the rates of the pilot change."""
@@ -198,7 +198,7 @@ class PlanOptions:
 
     def _pairs(self, scan: Scan, models: tuple[str, str]) -> Planner:
         """Return the units by the models that flag them, and the expected positives of each kind."""
-        limits = self._limits(models)
+        limits, parts = self._limits(models), CERTAIN
         counted = count_flags(scan, limits)
         found = {row["stratum"]: row for row in counted.iter_rows(named=True)}
         units = np.array([found[k]["units"] if k in found else 0 for k in range(len(FLAGGED))], np.float64)
@@ -207,13 +207,15 @@ class PlanOptions:
             pairs = count_pairs(self.pilot, thresholds=limits) if known is None else known
             law = Pilot.of_pairs(pairs, models)
             positive = by_laws(units, law.positives, law.negatives, self.prevalence)
+            if self.prevalence is None:
+                parts = possible_parts(units, law.positives, law.negatives, law.sizes)
         else:
             if counted["lowest"].min() < LOWEST or counted["highest"].max() > HIGHEST:  # type: ignore[operator]
                 msg = "the scores are no probabilities: they do not say how many positives to expect"
                 raise ParameterError(msg, where=scan.source.where, hint=_GIVE)
             means = [found[k]["score"] if k in found else 0.0 for k in range(len(FLAGGED))]
             positive = np.clip(np.array(means), 0, 1)
-        return lambda goal: goal.plan_of_flags(limits, units, positive)
+        return lambda goal: goal._replace(parts=parts).plan_of_flags(limits, units, positive)
 
     def _limits(self, models: tuple[str, str]) -> dict[str, float]:
         allowed = 'two different models, of which none is called "both" or "none"'

@@ -117,8 +117,9 @@ def plan_labels(
     1/2, 1 and b in 1/2, 3/4, 1, but at least 0.05 or 0.35 times the share of N·abs(c). The one with the
     smallest product of error and half-width is returned; with *compare*, the one with the smallest error. A
     share of positives estimated from the scores is often wrong with a small pilot: error and half-width are
-    then geometric means of those with this share and with an eighth of it. In addition, 0.3 % of the
-    positives are expected anywhere, since no pilot covers the rarest ones.
+    then geometric means of those with this share and with an eighth of it; with *compare*, of those with this
+    share and the ends of its 95 % interval. In addition, 0.3 % of the positives are expected anywhere, since
+    no pilot covers the rarest ones.
 
     The plan must be fixed before the labels are seen: ``docs/labelling.md`` describes the use of labels in
     batches.
@@ -192,8 +193,9 @@ def expected_half_widths(
     exceeds the error of the estimate, since it also allows for a positive row of large weight by chance.
     With ten positives or fewer in the pilot it may be too narrow by a factor of two, and of ten or more if
     the prevalence is estimated (docs/labelling.md). With *units*, it is that of as many rows: intervals by
-    units may be several times as wide. With *compare*, it is the normal quantile times the root
-    mean squared error of 2,000 samples.
+    units may be several times as wide. With *compare*, it is the normal quantile times the root mean squared
+    error of 2,000 samples; if a pilot tells the prevalence, the largest one at the estimate and at the ends
+    of its 95 % interval, by 400 resampled pilots.
 
     Examples
     --------

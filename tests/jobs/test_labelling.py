@@ -184,6 +184,56 @@ def test_the_promised_interval_is_that_of_the_labelled_rows(share, apart, metric
     assert half_width < 0.85 * by_uniform
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("metric", ["recall", "precision", "f_beta"])
+def test_the_promise_of_a_comparison_allows_for_the_prevalence_that_a_pilot_tells(metric):
+    """The four kinds of decisions of a small pilot may tell the prevalence wrong by any factor."""
+    units, positives, at = 60_000, 150, {"new": 2.5, "old": 2.5}
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        truth, known = np.arange(units) < positives, np.arange(3000) < 150
+
+        def scored(label, rng=rng):
+            score, unit = rng.normal(3.2 * label), np.arange(len(label))
+            noise = {"new": rng.normal(0, 0.3, len(label)), "old": rng.normal(0, 0.6, len(label))}
+            models = [
+                {"model": name, "unit": unit, "score": score + off, "label": label}
+                for name, off in noise.items()
+            ]
+            return pl.concat(map(pl.DataFrame, models))
+
+        traffic = scored(truth)
+        asked = {
+            "budget": 500,
+            "metric": metric,
+            "threshold": at,
+            "compare": ("new", "old"),
+            "pilot": scored(known),
+        }
+        plan = nf.plan_labels(traffic.drop("label"), **asked)
+        promised = nf.expected_half_widths(traffic.drop("label"), **asked)["half_width"][0]
+        new, old = (traffic.filter(model=name)["score"].to_numpy() >= 2.5 for name in ("new", "old"))
+        kind = np.select([new & old, new, old], [0, 1, 2], 3)
+        rows, found = (np.bincount(some, minlength=4).astype(float) for some in (kind, kind[truth]))
+        drawn = [
+            rng.hypergeometric(int(own), int(every - own), labels, 2000) * (every / labels)
+            for every, own, labels in zip(rows, found, plan["labels"], strict=True)
+        ]
+
+        def difference(both, new, old, none, rows=rows):
+            found, flags = both + new + old + none, (rows[0] + rows[1], rows[0] + rows[2])
+            of = {
+                "recall": (found, found),
+                "precision": flags,
+                "f_beta": [(found + some) / 2 for some in flags],
+            }
+            return (both + new) / of[metric][0] - (both + old) / of[metric][1]
+
+        with np.errstate(invalid="ignore"):
+            off = np.abs(difference(*drawn) - difference(*found))
+        assert (off[np.isfinite(off)] <= promised).mean() > 0.93
+
+
 def test_a_comparison_labels_the_units_on_which_the_models_differ():
     log = unit_log({"old": 2.0, "new": 2.0}, 5000, share=0.05, alike=0.9)
     at = {"old": 1.5, "new": 1.4}

@@ -21,6 +21,8 @@ class Pilot(NamedTuple):
     begins: Floats
     positives: Floats
     negatives: Floats
+    #: Number of its positives and of its negatives.
+    sizes: Floats
 
     @classmethod
     def of_scores(cls, counts: pl.DataFrame, model: object) -> Self:
@@ -47,7 +49,8 @@ class Pilot(NamedTuple):
             raise ParameterError(msg, found=str(rates.select("positives", "negatives").row(0, named=True)))
         tpr, fpr = (np.concatenate([[1.0], hull[name].to_numpy(), [0.0]]) for name in ("tpr", "fpr"))
         begins = np.append(-np.inf, hull["threshold"].to_numpy())
-        return cls(begins, -np.diff(tpr), -np.diff(fpr))
+        sizes = rates.select("positives", "negatives").head(1).to_numpy()[0]
+        return cls(begins, -np.diff(tpr), -np.diff(fpr), sizes)
 
     @classmethod
     def of_pairs(cls, pairs: pl.DataFrame, models: tuple[str, str]) -> Self:
@@ -70,8 +73,9 @@ class Pilot(NamedTuple):
             msg = "the pilot must have positives and negatives that both models scored"
             known = frame.select("model_a", "model_b").unique().sort("model_a", "model_b").rows()
             raise ParameterError(msg, found=f"pairs {listed(map(repr, known), 20)}")
-        positives, negatives = laws / laws.sum(axis=1, keepdims=True)
-        return cls(np.empty(0), positives, negatives)
+        sizes = laws.sum(axis=1)
+        positives, negatives = laws / sizes[:, None]
+        return cls(np.empty(0), positives, negatives, sizes)
 
     def cells_of(self, borders: Floats) -> Places:
         """Return the index of the range of the pilot in which each range between *borders* begins."""

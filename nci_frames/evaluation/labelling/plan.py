@@ -33,9 +33,12 @@ _SAMPLES, _SEED = 2000, 0
 #: Number of resampled logs; of simulated logs of random rows, and of resampled logs of each.
 _RESAMPLED, _LOGS, _REPEATS = 1000, 40, 100
 _NO_INTERVAL = "most such samples have no positive, or too few rows for the metric"
-#: If the number of positives is only an estimate, a plan is judged with all of them and with an eighth, but
-#: with at least one positive per 20 labels.
-_DOUBT, _LABELS_EACH = 0.125, 20
+#: Parts of the expected positives that a plan is judged with: if their number is known; and if ranges of
+#: scores tell it, where a pilot may find too many, but hardly too few.
+CERTAIN: tuple[float, ...] = (1.0,)
+DOUBTFUL = (1.0, 0.125)
+#: Labels per positive that a plan in doubt is judged with at most.
+_LABELS_EACH = 20
 
 #: Cells, and the labels of each.
 Sample = tuple[Cells, Rows]
@@ -49,8 +52,8 @@ class Goal(NamedTuple):
     metric: str | pl.Expr
     beta: float
     budget: int
-    #: Whether the number of positives is only an estimate.
-    doubtful: bool
+    #: How many times the expected positives there may be.
+    parts: tuple[float, ...] = CERTAIN
 
     def plan_of_scores(self, borders: Floats, rows: Floats, positive: Floats, threshold: float) -> "Plan":
         """Return the plan for rows between *borders* of scores, which begin with -inf and end with inf."""
@@ -101,11 +104,19 @@ class Goal(NamedTuple):
         return plans[int(np.nan_to_num(product, nan=np.inf).argmin())]
 
     def judged(self, samples: Sequence[Sample], measure: Measure) -> Floats:
-        """Return a measure of each sample; in doubt, the geometric mean with all and with fewer positives."""
-        each = [doubtful(*sample) if self.doubtful else [sample] for sample in samples]
+        """Return a measure of each sample: the geometric mean over the possible numbers of positives."""
+        each = [self.possible(*sample) for sample in samples]
         found = measure([*itertools.chain(*each)], self.metric, self.beta)
         by_sample = np.reshape(found, (len(samples), -1))
         return np.asarray(by_sample.prod(axis=1) ** (1 / by_sample.shape[1]))
+
+    def possible(self, cells: Cells, labels: Rows) -> list[Sample]:
+        """Return the sample with each possible number of positives."""
+        if self.parts == CERTAIN:
+            return [(cells, labels)]
+        least = labels.sum() / _LABELS_EACH / (cells.rows @ cells.positive)
+        shares = [np.minimum(max(part, least) * cells.positive, 1.0) for part in self.parts]
+        return [(cells._replace(positive=share), labels) for share in shares]
 
 
 class Plan(NamedTuple):
@@ -120,8 +131,9 @@ class Plan(NamedTuple):
     strata: pl.DataFrame
 
     def error(self) -> float:
-        """Return the root mean squared error of the metric, simulated."""
-        return simulated_errors([(self.cells, self.labels)], self.goal.metric, self.goal.beta)[0]
+        """Return the root mean squared error of the metric, simulated: the largest that is possible."""
+        samples = self.goal.possible(self.cells, self.labels)
+        return max(simulated_errors(samples, self.goal.metric, self.goal.beta))
 
     def table(self) -> pl.DataFrame:
         """Return the plan as a frame."""
@@ -142,7 +154,9 @@ class Plan(NamedTuple):
     def _half_widths(self, twice: "Plan", labels: int, level: float) -> list[float | None]:
         metric, beta = self.goal.metric, self.goal.beta
         if "flagged_by" in self.strata.columns:
-            errors = (self.error(), uniform_error(self.cells, labels, metric, beta), twice.error())
+            possible = self.goal.possible(self.cells, self.labels)
+            at_random = max(uniform_error(cells, labels, metric, beta) for cells, _ in possible)
+            errors = (self.error(), at_random, twice.error())
             return [normal_quantile(level) * error for error in errors]
         samples = [(plan.cells, plan.labels) for plan in (self, twice)]
         planned = planned_half_widths(samples, metric, beta, level)
@@ -151,13 +165,6 @@ class Plan(NamedTuple):
             # ``bootstrap`` holds the prevalence of random rows fixed, but that of the traffic is not known.
             uniform = max(uniform, normal_quantile(level) * uniform_error(self.cells, labels, metric, beta))
         return [planned[0], uniform, planned[1]]
-
-
-def doubtful(cells: Cells, labels: Rows) -> list[Sample]:
-    """Return the sample with the expected positives, and with fewer."""
-    least = labels.sum() / _LABELS_EACH / (cells.rows @ cells.positive)
-    shares = [np.minimum(max(part, least) * cells.positive, 1.0) for part in (1.0, _DOUBT)]
-    return [(cells._replace(positive=share), labels) for share in shares]
 
 
 def simulated_errors(samples: Sequence[Sample], metric: str | pl.Expr, beta: float) -> list[float]:

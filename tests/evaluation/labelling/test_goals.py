@@ -11,8 +11,8 @@ import nci_frames as nf
 from nci_frames.evaluation.labelling.goals import Cells, moves
 from nci_frames.evaluation.labelling.pilots import Pilot
 from nci_frames.evaluation.labelling.plan import (
+    DOUBTFUL,
     Goal,
-    doubtful,
     planned_half_widths,
     simulated_errors,
     uniform_error,
@@ -103,15 +103,16 @@ def test_a_doubtful_number_of_positives_may_be_an_eighth():
     # At least a positive for twenty labels.
     wanted = [np.sqrt(error(expected) * error(expected / 8)), np.sqrt(error(12) * error(6))]
     samples = [(CELLS, labels), (few, labels)]
-    assert Goal("recall", 1.0, 120, doubtful=True).judged(samples, simulated_errors) == pytest.approx(wanted)
-    sure = Goal("recall", 1.0, 120, doubtful=False)
+    assert Goal("recall", 1.0, 120, DOUBTFUL).judged(samples, simulated_errors) == pytest.approx(wanted)
+    sure = Goal("recall", 1.0, 120)
     assert sure.judged(samples, simulated_errors) == pytest.approx([error(expected), error(12)])
 
 
 def test_samples_are_measured_together_as_each_alone():
     labels = np.array([30, 30, 30, 30])
     fewer = Cells(CELLS.rows[1:], CELLS.positive[1:], CELLS.flagged[:, 1:])
-    samples = [*doubtful(CELLS, labels), (fewer, labels[1:]), (CELLS, labels[::-1] + np.arange(4))]
+    possible = Goal("recall", 1.0, 120, DOUBTFUL).possible(CELLS, labels)
+    samples = [*possible, (fewer, labels[1:]), (CELLS, labels[::-1] + np.arange(4))]
     for measure in (simulated_errors, planned_half_widths):
         alone = [measure([sample], "f_beta", 2.0)[0] for sample in samples]
         assert measure(samples, "f_beta", 2.0) == alone
