@@ -189,6 +189,13 @@ def test_costs_and_alerts_are_told_in_numbers_of_the_user(ask):
     assert f"{row['recall'] * 2e4:,.0f} of 20,000 positives found" in text
 
 
+def test_costs_that_nobody_gave_are_told(ask):
+    for metric in ("expected_cost", "relative_cost"):
+        said = answer_lines(ask(metric=metric, threshold=0.5))[0]
+        assert f"by {metric.replace('_', ' ')} (a missed positive and a false alarm cost 1 each) at" in said
+    assert "cost 1 each" not in answer_lines(ask(metric=nf.expected_cost(c_fn=20), threshold=0.5))[0]
+
+
 @pytest.mark.thorough
 def test_alerts_at_a_threshold_of_its_own_are_those_of_the_rows_that_chose_it(ask):
     same = " (on the rows that chose the threshold)"
