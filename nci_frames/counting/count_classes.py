@@ -131,7 +131,7 @@ def _factors(scan: Scan, priors: Priors, logged: Any) -> dict[str, Floats]:
         unknown = (before == 0) & (shares > 0)
         if unknown.any():
             missing = classes.filter(unknown).to_list()
-            msg = "scores of a class that no row of the log has cannot be moved to other priors"
+            msg = "scores of a class whose logged share is 0 cannot be moved to other priors"
             raise ParameterError(msg, found=repr(missing), hint="give logged_priors={class: share}")
         factors[scenario] = np.divide(shares, before, out=np.zeros(len(shares)), where=shares > 0)
     return factors
