@@ -40,5 +40,6 @@ def for_the_first(ranked: pl.DataFrame, metric: Metric) -> pl.DataFrame:
         odds = (begin + (end - begin) * factor).exp()
         within = metric.lower + size * odds / (1 + odds)
         moved = pl.when(within.is_finite()).then(within).otherwise(moved)
-    honest = moved.clip(metric.lower, metric.upper)
-    return ranked.with_columns(pl.when(first).then(honest).otherwise(side).alias(side))
+    # From an infinite value the distance is infinite, too.
+    honest = moved.clip(metric.lower, metric.upper).fill_nan(None)
+    return ranked.with_columns(pl.when(first & (factor > 1)).then(honest).otherwise(side).alias(side))

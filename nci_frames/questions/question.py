@@ -1,6 +1,7 @@
 """The question about a log: the same object in Python, on the command line and in a job file."""
 
 from dataclasses import dataclass
+from numbers import Real
 
 import polars as pl
 
@@ -16,6 +17,10 @@ def check_measure(metric: str | None, cost: object) -> None:
     """Raise ParameterError if costs are given, and another metric than the expected cost."""
     if cost is not None and metric not in (None, "expected_cost"):
         raise ParameterError("give either a metric or a cost", found="metric and cost")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +77,16 @@ class Question:
     confidence: float | None = None
 
     def __post_init__(self) -> None:
-        """Check the ranges and combinations of the options."""
+        """Check the types, ranges and combinations of the options."""
+        for name in ("prevalence", "beta", "alerts", "volume", "threshold", "confidence"):
+            given = getattr(self, name)
+            check_allowed(given is None or _is_number(given), name, given, "a number or None")
         eta = self.prevalence
-        check_allowed(eta is None or 0 < eta < 1, "at", eta, "between 0 and 1, both excluded")
+        check_allowed(eta is None or 0 < eta < 1, "prevalence", eta, "between 0 and 1, both excluded")
         check_measure(self.metric, self.cost)
         if self.cost is not None:
-            check_allowed(len(self.cost) in (2, 3), "cost", self.cost, "two or three numbers")
+            numbers = isinstance(self.cost, tuple | list) and all(map(_is_number, self.cost))
+            check_allowed(numbers and len(self.cost) in (2, 3), "cost", self.cost, "two or three numbers")
             for cost in self.cost:
                 check_cost("cost", cost)
             check_allowed(max(self.cost[:2]), "cost", self.cost, "two numbers >= 0, one of them above 0")

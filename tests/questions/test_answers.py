@@ -189,6 +189,32 @@ def test_costs_and_alerts_are_told_in_numbers_of_the_user(ask):
     assert f"{row['recall'] * 2e4:,.0f} of 20,000 positives found" in text
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"prevalence": "observed"},
+        {"prevalence": [0.1]},
+        {"beta": "2"},
+        {"threshold": True},
+        {"cost": 5},
+        {"cost": ("a", 1)},
+    ],
+    ids=str,
+)
+def test_a_question_takes_numbers(wrong):
+    with pytest.raises(nf.ParameterError, match=f"{next(iter(wrong))} must be"):
+        nf.Question(**wrong)
+
+
+def test_an_infinite_value_has_no_bound_that_is_no_number():
+    without_false_alarms = {"threshold": 0.5, "fp": [0, 0], "tn": [1000, 1000]}
+    counts = pl.DataFrame({"model": ["a", "b"], "tp": [50, 60], "fn": [50, 40], **without_false_alarms})
+    question = nf.Question(metric="lr_plus", threshold=0.5, prevalence=0.1)
+    answer = nf.compare_models(counts, prevalence=0.1, question=question, repeats=20).answer
+    assert answer["value"].is_infinite().all()
+    assert not answer["lower"].fill_null(0.0).is_nan().any()
+
+
 def test_costs_that_nobody_gave_are_told(ask):
     for metric in ("expected_cost", "relative_cost"):
         said = answer_lines(ask(metric=metric, threshold=0.5))[0]
