@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-ROOMS = ("charts", "jobs/labelling.py", "questions", "reporting")
+ROOMS = ("charts", "files", "jobs/labelling.py", "questions", "reporting")
 LONG = [Path(__file__).parent / "nci_frames" / room for room in ROOMS]
 
 # Hardly anything of what is imported and collected is garbage.
