@@ -160,7 +160,6 @@ def test_a_few_false_positives_more_are_no_finding():
     assert sum(table["shifted"].sum() for table in found) <= 2
 
 
-@pytest.mark.thorough
 def test_an_interval_without_zero_beside_no_significance_is_explained():
     counts = segments(14, seed=4, bad=(3,)).with_columns(model=pl.lit("a"))
     question = nf.Question(prevalence=0.02, threshold=AT)
