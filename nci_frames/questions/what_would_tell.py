@@ -46,7 +46,7 @@ def _say(table: pl.DataFrame, comparison: Comparison) -> list[str]:
         lines.append(
             f"At prevalence {at} this log cannot tell {name} of {row['model']} at threshold {threshold}; "
             f"{labels_in_words((row['labels'], row['random']))}: nci-frames plan-labels LOG "
-            f"--budget {row['labels']} --metric {asked} --threshold {row['threshold']!r}"
+            f"--pilot THIS_LOG --budget {row['labels']} --metric {asked} --threshold {row['threshold']!r}"
             + (f" --by-model {shlex.quote(row['model'])}" if several else "")
         )
     return lines

@@ -134,7 +134,9 @@ def test_what_a_log_cannot_tell_stands_beside_the_labels_that_would_tell_it() ->
         "At prevalence 10⁻⁵", "At prevalence 10⁻⁴",
     ]  # fmt: skip
     labels = table["labels"][0]
-    assert said[0].endswith(f"plan-labels LOG --budget {labels} --metric precision --threshold 0.5")
+    assert said[0].endswith(
+        f"plan-labels LOG --pilot THIS_LOG --budget {labels} --metric precision --threshold 0.5"
+    )
 
 
 def test_of_several_models_the_command_names_the_one_whose_scores_it_plans_by() -> None:
