@@ -58,18 +58,17 @@ def weighed(counts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-#: These resample counts at every score, which takes long.
+#: These resample, which takes long.
 DEAR = {"bootstrap", "certify_decision_map", "probability_best"}
 TAKE_COUNTS = [call for call in calls().values() if call.takes == "counts" and call.of_frames]
 CASES = [
-    *((call.name, call.frames, {}) for call in TAKE_COUNTS if call.name not in OF_SUMS),
-    *(
-        pytest.param(name, "exact", more, marks=pytest.mark.thorough if name in DEAR else ())
-        for name, asked in MORE.items()
-        for more in asked
-    ),
-    ("estimate_prevalence", calls()["estimate_prevalence"].frames, {}),
-    *(("cross_fit", calls()["compute_rates"].frames, {"metric": name} | ROWS) for name in ("f_beta", "mcc")),
+    pytest.param(name, frames, more, marks=pytest.mark.thorough if name in DEAR else ())
+    for name, frames, more in (
+        *((call.name, call.frames, {}) for call in TAKE_COUNTS if call.name not in OF_SUMS),
+        *((name, "exact", more) for name, asked in MORE.items() for more in asked),
+        ("estimate_prevalence", calls()["estimate_prevalence"].frames, {}),
+        *(("cross_fit", calls()["compute_rates"].frames, {"metric": m} | ROWS) for m in ("f_beta", "mcc")),
+    )
 ]
 
 

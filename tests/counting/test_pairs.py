@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import t
 
 import nci_frames as nf
+from tests.cases import first_quick
 from tests.logs import unit_log
 
 THRESHOLDS = {"forest": -0.4, "linear": 0.2, "tree": 0.85}
@@ -34,7 +35,7 @@ def brute_force(rows: pl.DataFrame, a: str, b: str) -> dict[str, int]:
     return found
 
 
-@pytest.mark.parametrize("dtype", [pl.Float32, pl.Float64], ids=str)
+@pytest.mark.parametrize("dtype", first_quick([pl.Float32, pl.Float64]), ids=str)
 @pytest.mark.parametrize("by", [None, []])
 def test_equals_a_brute_force(by: list[str] | None, dtype: type[pl.DataType]) -> None:
     rows = log(dtype=dtype)
