@@ -119,7 +119,7 @@ def _lines(comparison: Comparison, named: str, most: int) -> list[str]:
 
 
 def _segment_line(row: Mapping[str, Any], comparison: Comparison, tested: int) -> str:
-    names = ", ".join(f"{key} = {'missing' if row[key] is None else row[key]}" for key in comparison.segments)
+    names = ", ".join(f"{key} = {row[key]}" for key in comparison.segments)
     name = metric_name(comparison)
     own, rest = format_value(row["own_value"]), format_value(row["rest_value"])
     values = f"at its prevalence in this log {name} {own}, in the rest {rest}"

@@ -15,7 +15,7 @@ from nci_frames.evaluation.support.reasons import first_reason, in_brief
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, shown_models
 from nci_frames.questions.segment_lines import is_worse, judged_model, metric_name, said_of, segment_lines
-from nci_frames.schemas import beside, key_text, missing_name, with_key_texts
+from nci_frames.schemas import beside, key_text, with_key_texts
 from nci_frames.tables.names import drawable
 from nci_frames.tables.numbers import f_beta_name, format_grid, format_threshold, format_value, sentence
 from nci_frames.tables.packed import packed
@@ -62,11 +62,11 @@ def segment_numbers(comparison: Comparison, /) -> dict[str, Any] | None:
     for each, of_each in zip(shown, tables, strict=True):
         at, model = list(map(keys.index, each.segments)), drawable(judged_model(each))
         by.append({"keys": at, "count": len(of_each), "said": said_of(each), "model": model})
-        labels += of_each.select(segment_labels(of_each, each.segments))[LABEL].to_list()
+        labels += segment_labels(of_each, each.segments).to_list()
     return {
         "keys": keys,
         "by": by,
-        "names": [names.to_list() for names in with_key_texts(rows.select(keys), keys)],
+        "names": [names.to_list() for names in rows.select(key_text(key, rows.schema[key]) for key in keys)],
         "labels": list(map(drawable, labels)),
         "table": packed(table.to_dicts()),
         "most": MOST_CHARTED,
@@ -126,20 +126,18 @@ def _of_all_rows(comparison: Comparison) -> float | None:
     return value
 
 
-def segment_labels(frame: pl.DataFrame, keys: Sequence[str], /) -> pl.Expr:
+def segment_labels(frame: pl.DataFrame, keys: Sequence[str], /) -> pl.Series:
     """Return a text of the values of all keys, different for each segment.
 
     >>> frame = pl.DataFrame({"country": ["DE", None], "tier": [1, 2]})
-    >>> frame.select(segment_labels(frame, ["country", "tier"]))[LABEL].to_list()
+    >>> segment_labels(frame, ["country", "tier"]).to_list()
     ['DE · 1', 'missing · 2']
     """
-    texts = []
-    for key in keys:
-        text = key_text(key, frame.schema[key])
+    texts = with_key_texts(frame.select(keys), keys)
+    if len(keys) > 1:
         # Dots in values are doubled, to differ from the separator.
-        text = text.str.replace_all("·", "··") if len(keys) > 1 else text
-        texts.append(text.fill_null(missing_name(frame[key])))
-    return pl.concat_str(texts, separator=" · ").alias(LABEL)
+        texts = texts.select(pl.all().str.replace_all("·", "··"))
+    return texts.select(pl.concat_str(pl.all(), separator=" · ").alias(LABEL)).to_series()
 
 
 #: Largest number of panels of a chart, and of models whose differences between segments are explained.

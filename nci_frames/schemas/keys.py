@@ -111,10 +111,12 @@ def key_text(key: str, dtype: pl.DataType) -> pl.Expr:
 def with_key_texts(frame: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
     """Return a frame for readers, with the values of *keys* as text: the year 2026 is not the number 2,026.
 
-    >>> with_key_texts(pl.DataFrame({"year": [2026], "rows": [2026]}), ["year", "country"]).rows()
-    [('2026', 2026)]
+    >>> with_key_texts(pl.DataFrame({"year": [2026, None], "rows": [2026, 1]}), ["year", "country"]).rows()
+    [('2026', 2026), ('missing', 1)]
     """
-    return frame.with_columns(key_text(key, frame.schema[key]) for key in keys if key in frame.columns)
+    there = [key for key in keys if key in frame.columns]
+    texts = {key: key_text(key, frame.schema[key]).fill_null(missing_name(frame[key])) for key in there}
+    return frame.with_columns(**texts)
 
 
 def _of_bytes(column: pl.Series) -> pl.Series:

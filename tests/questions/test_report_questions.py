@@ -265,13 +265,16 @@ def test_no_form_has_the_answer_without_its_question(suffix, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", first_quick(["txt", "md", "html"]))
-def test_a_year_is_no_number_of_rows(suffix, tmp_path):
-    counts = [counts_at([0, 0], 1, 0, 9, year=2025), counts_at([3, 4], 1, 5, 9, year=2026)]
-    compared = nf.compare_models(pl.concat(counts), prevalence=0.1, threshold=0.5, segments="year")
+def test_a_segment_is_named_as_text(suffix, tmp_path):
+    counts = [counts_at([0, 0], 1, 0, 9, year=None), counts_at([3, 4], 1, 5, 9, year=2026)]
+    compared = nf.compare_models(
+        pl.concat(counts, how="vertical_relaxed"), prevalence=0.1, threshold=0.5, segments="year"
+    )
     asked = questions("undefined", "segment-areas")
     told = nf.write_report(compared, tmp_path / f"r.{suffix}", questions=asked).read_text(encoding="utf-8")
     assert "2026" in told
     assert "2,026" not in told
+    assert "missing" in told.split("<script", maxsplit=1)[0]
 
 
 def test_the_chart_of_precision_names_its_threshold() -> None:

@@ -8,7 +8,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.questions.segment_lines import judged_model, segment_lines, why_untested
-from nci_frames.questions.segments import LABEL, segment_labels, segment_numbers, worst_first
+from nci_frames.questions.segments import segment_labels, segment_numbers, worst_first
 from nci_frames.tables.numbers import format_value
 from tests.cases import first_quick
 from tests.chart_specs import unpacked
@@ -50,7 +50,7 @@ def test_labels_are_different_and_a_chart_can_hold_them(numbers):
     assert labels["missing"] == "missing"
     assert labels["constructor"] == "constructor⟨⟩"
     frame = pl.DataFrame({"a": ["x · y", "x"], "b": ["z", "y · z"]})
-    assert frame.select(segment_labels(frame, ["a", "b"]))[LABEL].n_unique() == 2
+    assert segment_labels(frame, ["a", "b"]).n_unique() == 2
 
 
 def test_without_ranks_the_page_says_why_and_lists_the_segments(tables):

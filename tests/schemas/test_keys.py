@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.questions.segments import LABEL, segment_labels
+from nci_frames.questions.segments import segment_labels
 from tests.cases import first_quick
 from tests.fuzz.calls import calls
 
@@ -78,7 +78,7 @@ def test_keys_of_every_type_have_a_text(log, values, texts):
     )
     spec = str(nf.chart_segments(points, segments="day").to_dict())
     assert all(repr(text) in spec for text in texts)
-    assert counts.select(segment_labels(counts, ["day"]))[LABEL].unique().sort().to_list() == texts
+    assert segment_labels(counts, ["day"]).unique().sort().to_list() == texts
 
 
 @pytest.mark.parametrize("dtype", [pl.Int128, pl.UInt128])
