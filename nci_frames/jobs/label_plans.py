@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import beta_value, check_allowed, check_whole
-from nci_frames.base.errors import FewLabelsWarning, IgnoredUnitsWarning, ParameterError
+from nci_frames.base.errors import FewLabelsWarning, IgnoredUnitsWarning, ParameterError, SourceError
 from nci_frames.base.messages import Call, Option
 from nci_frames.base.typing import Frame
 from nci_frames.counting.count import count_confusion, tally_scan
@@ -245,6 +245,8 @@ def _unweighted(scored: Predictions) -> Scan:
     scan = scan_of_rows(scored)
     if scan.weighted:
         raise _weighted(scan.source.where)
+    if scan.rows == 0:
+        raise SourceError("the log has no rows, so there is nothing to label", where=scan.source.where)
     return scan
 
 

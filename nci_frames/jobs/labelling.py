@@ -96,6 +96,8 @@ def plan_labels(
         class or the model, or there is no pilot and the scores are not probabilities.
     SchemaError
         If *scored* or *pilot* is a frame of the wrong kind, or lacks a column.
+    SourceError
+        If the log has no rows.
     InvalidRowsError
         If a row is not valid, or, with *compare*, the rows cannot be paired.
     UnknownMetricError
