@@ -108,7 +108,8 @@ def arrivals(
     -------
     ``path``, ``window_start``, ``arrival`` (one of ``ARRIVALS``), ``rows`` (null if not counted) and
     ``note``: the reason of a failure, or a warning (else null). A file is "late" if the previous run had the
-    same window or a newer one, and "delivered again" if its content was counted from another path.
+    same window or a newer one, and "delivered again" if its content was counted from another path. All files
+    without rows have the same content, and are new once.
     """
     listed = previous["files_seen"] if previous else []
     seen = {file["path"]: file["source"] for file in listed if file["event"] not in ("changed", "failed")}
@@ -129,7 +130,7 @@ def arrivals(
         elif event == "counted":
             late = newest is not None and start is not None and start <= datetime.fromisoformat(newest)
             arrival = "late" if late else "new"
-        elif path not in seen and (note or source["path"] not in (path, None)):
+        elif path not in seen and source.get("rows") != 0 and (note or source["path"] not in (path, None)):
             arrival, note = "delivered again", note or f"counted from {source['path']}"
         else:
             continue

@@ -27,12 +27,14 @@ pytestmark = pytest.mark.long
 
 
 def test_files_that_came_late_or_again_are_told(tmp_path):
-    """A file of the first night on the second, and one of the second once more, under another name."""
+    """A file of the first night on the second, and one of the second once more; and a file without rows."""
     logs = tmp_path / "logs"
     job = read_job(small_job(tmp_path, RECALL + 'segments = ["country"]\nwindow = "last"\n' + KEYS))
     outcomes = []
     for night in range(3):
         write_night(logs / f"2026-03-0{night + 1}" / "a.parquet", 200, 0.8 if night < 2 else 0.1, seed=night)
+        empty = pl.read_parquet(logs / f"2026-03-0{night + 1}" / "a.parquet").clear()
+        empty.write_parquet(logs / f"2026-03-0{night + 1}" / "empty.parquet")
         if night == 1:
             write_night(logs / "2026-03-01" / "late.parquet", 40, 0.8, seed=9)
         if night == 2:
