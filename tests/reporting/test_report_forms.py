@@ -175,7 +175,7 @@ def test_markdown_holds_the_answer_and_the_tables():
     assert "By F1 at threshold 0.5 the order changes: forest up to 0.0189 (95 %: " in said
     assert "logistic overtakes boosted trees between 0.251 and 0.316" in said
     assert "| forest | **0.0126** (1a) | **0.423** (1a) |" in text
-    assert "|  | 0.0199526 | boosted trees | 0.546116 |" in text
+    assert "| missing | 0.0199526 | boosted trees | 0.546116 |" in text
     assert "| rows | 3 |" in text
     assert "| forest | 4000 | 196000 | 2478 | 588 | 0.6195 | 0.003 |" in text
     assert not re.search(r"\n\n\n|[ \t]\n", text)
