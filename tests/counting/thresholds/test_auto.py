@@ -77,6 +77,14 @@ def test_many_groups_are_counted_at_every_score_since_a_grid_would_be_larger() -
 
 
 @pytest.mark.usefixtures("never_exact")
+def test_strata_of_segments_are_counted_on_a_grid_where_their_scores_would_multiply() -> None:
+    """Each score of a stratum would be a threshold of all strata: a report took five times as long."""
+    log = log_of("normal", 60_000).with_columns(part=pl.int_range(pl.len()) % 4, weight=1.0 + pl.col("day"))
+    scan = nf.scan_predictions(log.drop("day"), weight="weight", segments="part")
+    assert set(nf.count_confusion(scan)["resolution"]) == {"grid"}
+
+
+@pytest.mark.usefixtures("never_exact")
 @pytest.mark.parametrize(
     "kind",
     first_quick([
