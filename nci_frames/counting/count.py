@@ -33,9 +33,9 @@ from nci_frames.schemas import COUNTS, WEIGHT, checked
 
 _Result = TypeVar("_Result")
 
-#: Counts per row of the log that "auto" may take on a grid by strata of weights: fewer are kept, and what is
-#: computed from strata needs each of them at every threshold, so that exact counts would multiply.
-_PER_ROW_OF_STRATA = 4
+#: Counts per row of the log that "auto" may take on a grid by more keys than the model: the model alone needs
+#: the thresholds, so that few are kept. Those of strata would multiply at every score.
+_PER_ROW_OF_PARTS = 4
 
 
 @checked
@@ -310,7 +310,7 @@ def _counted(
     if scan.rows is None or scan.rows > fit:
         return count_to_tolerance(scan, group, thresholds, budget=budget, progress=progress)
     with contextlib.suppress(TooManyCountsError):
-        few = replace(budget, most_counts=scan.rows * (_PER_ROW_OF_STRATA if WEIGHT in group else 1))
+        few = replace(budget, most_counts=scan.rows * (_PER_ROW_OF_PARTS if len(group) > 1 else 1))
         return count_to_tolerance(scan, group, thresholds, budget=few, progress=progress)
     # A grid has every threshold in every group: of many groups these are more counts than the log has rows,
     # and hardly fewer after unneeded thresholds are dropped.
