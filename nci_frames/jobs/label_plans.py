@@ -28,13 +28,11 @@ from nci_frames.evaluation.labelling.pilots import Pilot
 from nci_frames.evaluation.labelling.plan import CERTAIN, DOUBTFUL, Goal, Plan
 from nci_frames.evaluation.labelling.positives import by_laws, possible_parts
 from nci_frames.evaluation.labelling.ranges import LEAST_LABELS
-from nci_frames.evaluation.metrics import called_metric
+from nci_frames.evaluation.metrics import COSTS_OF_ONE, called_metric
 from nci_frames.schemas import COUNTS
 
 #: Number of thresholds to count scores at: even in log odds without a pilot, else taken from its thresholds.
 _FINE = 1001
-#: Metrics whose costs are 1 unless they are given.
-_COSTS = ("expected_cost", "normalised_cost", "relative_cost")
 _LEAST_BUDGET, _MOST_BUDGET = 4, 10**9
 _GIVE = f"give {Option('pilot')}, the counts of a labelled log: only its rates are used"
 
@@ -78,7 +76,7 @@ class PlanOptions:
         """
         check_whole("budget", budget, _LEAST_BUDGET, _MOST_BUDGET)
         told = called_metric(self.metric).label
-        if told in _COSTS and isinstance(self.metric, str) and "(" not in self.metric:
+        if told in COSTS_OF_ONE and isinstance(self.metric, str) and "(" not in self.metric:
             msg, hint = "a plan needs the costs of both errors", f"give them: {told}(c_fp=1, c_fn=20)"
             raise ParameterError(msg, found=f"metric {self.metric!r}", hint=hint)
         self._check()

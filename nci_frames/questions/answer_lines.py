@@ -5,7 +5,7 @@ from typing import Any
 
 from nci_frames.base.messages import listed, quantity
 from nci_frames.evaluation.labelling.cheapest import labels_in_words, labels_that_tell
-from nci_frames.evaluation.metrics import called_metric, title_of
+from nci_frames.evaluation.metrics import COSTS_OF_ONE, called_metric, title_of
 from nci_frames.questions import order
 from nci_frames.questions.answer import Answer
 from nci_frames.questions.question import Question
@@ -15,8 +15,6 @@ from nci_frames.tables import numbers
 _ROUNDING = 1e-9
 #: Prevalences below this are also written as "1 in 5,000".
 _RARE = 0.01
-#: Metrics whose costs are 1 unless they are given.
-_COSTS = ("expected cost", "normalised cost", "relative cost")
 _NEAR = "which this log cannot tell apart"
 _SAME_ROWS = "on the rows that chose the threshold"
 
@@ -141,7 +139,7 @@ def measure_words(question: Question, /) -> str:
         missed, false, *review = question.cost
         costs = f"a missed positive costs {missed:,.15g}, a false alarm {false:,.15g}"
         name += f" ({costs}{''.join(f', the review of an alert {cost:,.15g}' for cost in review)})"
-    elif name in _COSTS:
+    elif name.replace(" ", "_") in COSTS_OF_ONE:
         name += " (a missed positive and a false alarm cost 1 each)"
     if question.alerts is not None:
         among = quantity(question.volume or 0, "row")

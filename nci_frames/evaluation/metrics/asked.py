@@ -13,6 +13,7 @@ from nci_frames.evaluation.metrics.metric import CalledMetric, Metric
 from nci_frames.evaluation.metrics.registry import all_metrics, resolve
 
 __all__ = [
+    "COSTS_OF_ONE",
     "asked_metric",
     "by_label",
     "called_metric",
@@ -23,6 +24,9 @@ __all__ = [
 ]
 
 M = TypeVar("M")
+
+#: Metrics whose costs are 1 unless they are given.
+COSTS_OF_ONE = ("expected_cost", "normalised_cost", "relative_cost")
 
 _F_SCORE = re.compile(r"f[-_ ]?(\d+(?:\.\d+)?)(?:[-_ ]?score)?", re.IGNORECASE)
 _WANTED = "the name of a metric, or a called metric such as nci_frames.f_beta(beta=2)"
