@@ -1,18 +1,17 @@
 """Rates -> the operating points that meet a criterion."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.threads import map_in_threads
 from nci_frames.base.typing import Field, Frame, Prevalences
 from nci_frames.counts.resolution import without_claims
 from nci_frames.evaluation.field.prevalences import is_field, numbers_of, with_prevalence
 from nci_frames.evaluation.rates.criteria import SURE_FPR, SURE_TPR, Wish, wish_for
 from nci_frames.evaluation.rates.intervals import rate_interval, require_row_counts
-from nci_frames.evaluation.rates.selection import Runs, interpolated_points, picked_points
+from nci_frames.evaluation.rates.selection import Eta, Runs, interpolated_points, picked_points
 from nci_frames.evaluation.rates.simultaneous import simultaneous_interval
 from nci_frames.evaluation.rates.strata import of_strata
 from nci_frames.evaluation.support.rule import point_flags
@@ -150,33 +149,23 @@ def select_operating_points(
     runs = Runs.of(frame, wish)
     runs = runs._replace(frame=_with_sure_rates(runs.frame, wish))
 
-    own = isinstance(prevalence, str)
-    # The prevalence of a group, even if none of its points is selected.
-    observed = runs.frame[runs.start]["observed_prevalence"]
-
     points_of = interpolated_points if interpolate else picked_points
     none = runs.frame.with_columns(reason=pl.lit(None, pl.String))
-
-    def pick(eta: pl.Expr | None) -> pl.DataFrame:
-        picked = points_of(runs, wish, eta) if len(runs.frame) else none
-        if eta is None:
-            return picked
-        picked = picked.with_columns(prevalence=observed if own else eta)
+    points = points_of(runs, wish, etas) if len(runs.frame) else none
+    if wish.needs_prevalence:
+        first = runs.frame[runs.start]
+        # Groups without a selected point have a prevalence, too.
+        own = (first[eta] if isinstance(eta, str) else pl.repeat(eta, len(first), eager=True) for eta in etas)
+        points = points.with_columns(prevalence=pl.concat(own))
         told = point_flags(columns, needs_fpr=True)["supported"]
-        return picked.with_columns(supported=pl.when(pl.col("tpr").is_not_null()).then(told))
-
-    # The selections at different prevalences are independent.
-    points = pl.concat(map_in_threads(pick, etas))
+        points = points.with_columns(supported=pl.when(pl.col("tpr").is_not_null()).then(told))
     axis = ["prevalence", "supported"] if wish.needs_prevalence else []
-    if is_field(prevalence):
-        # Groups without a selected point get their prevalence, too.
-        points, _ = with_prevalence(points, prevalence, keys)
     ordered = points.sort("model", *keys, *axis[:1], maintain_order=True)
     return RATES.finish(without_claims(ordered.select(*columns, *axis, "reason")))
 
 
-def _prevalences(wish: Wish, prevalence: Prevalences | Field | None) -> list[pl.Expr | None]:
-    """Return the prevalence of each selection; a single None if the criterion does not use it."""
+def _prevalences(wish: Wish, prevalence: Prevalences | Field | None) -> Sequence[Eta]:
+    """Return the prevalence of each selection, or its column; None if the criterion does not use it."""
     if not wish.needs_prevalence:
         if prevalence is not None:
             msg = f"the criterion {wish.name!r} does not use the prevalence"
@@ -187,8 +176,8 @@ def _prevalences(wish: Wish, prevalence: Prevalences | Field | None) -> list[pl.
         raise ParameterError(msg, hint="pass prevalence=, one or several, or 'observed'")
     etas = numbers_of(prevalence)
     if etas is None:
-        return [pl.col("prevalence" if is_field(prevalence) else "observed_prevalence")]
-    return [pl.lit(eta) for eta in etas]
+        return ["prevalence" if is_field(prevalence) else "observed_prevalence"]
+    return etas
 
 
 #: Share of the error assigned to TPR if both rates are bounded; small, since positives are rare in the field.

@@ -1,15 +1,21 @@
 """Select one operating point per group, in all groups at once."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
+from nci_frames.base.threads import map_in_threads
 from nci_frames.base.typing import Flags, FloatPair, Floats, Rows
 from nci_frames.counts.resolution import in_precision_of, runs_with_every_score
 from nci_frames.evaluation.rates.criteria import Wish
 from nci_frames.evaluation.rates.hull import between_others
 from nci_frames.schemas import RATES, group_starts, is_sorted
+
+#: A prevalence, or the column that has it; None if the criterion does not use it.
+Eta = float | str | None
 
 
 class Runs(NamedTuple):
@@ -52,9 +58,10 @@ class Runs(NamedTuple):
             start = start + np.cumsum(every) - every
         return cls(frame, keys, start, np.diff(start, append=len(frame)), asked)
 
-    def values(self, expression: pl.Expr, eta: pl.Expr | None, beta: float) -> Floats:
+    def values(self, expression: pl.Expr, eta: Eta, beta: float) -> Floats:
         """Return the value of an expression for each row; null becomes NaN."""
-        axes = {"beta": pl.lit(beta)} | ({} if eta is None else {"prevalence": eta})
+        at = pl.col(eta) if isinstance(eta, str) else pl.lit(eta, pl.Float64)
+        axes = {"beta": pl.lit(beta)} | ({} if eta is None else {"prevalence": at})
         value = expression.cast(pl.Float64).fill_null(np.nan).alias("value")
         return self.frame.lazy().with_columns(**axes).select(value).collect()["value"].to_numpy()
 
@@ -73,35 +80,40 @@ class Runs(NamedTuple):
         return found
 
     def laid_out(self, rows: Rows, reason: str | pl.Series) -> pl.DataFrame:
-        """Return the given row of each group; nulls and a reason where it is -1."""
+        """Return the given row of each group, once or several times; nulls and a reason where it is -1."""
         found = pl.Series(rows >= 0)
         lacking = [c for c in self.frame.columns if c not in (*self.keys, "__exact")]
         return (
-            self.frame[np.where(rows >= 0, rows, self.start)]
+            self.frame[np.where(rows >= 0, rows, np.resize(self.start, len(rows)))]
             .with_columns(pl.when(found).then(pl.col(lacking)))
             .with_columns(reason=pl.when(~found).then(pl.lit(reason)))
         )
 
 
-def picked_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataFrame:
-    """Return the counted point of each group that meets the criterion best."""
+def picked_points(runs: Runs, wish: Wish, etas: Sequence[Eta]) -> pl.DataFrame:
+    """Return the counted point of each group that meets the criterion best, prevalence by prevalence."""
     if runs.asked is not None:
         return _at_threshold(runs, *runs.asked)
+    tpr = runs.values(pl.col("tpr"), None, wish.beta)
+    rows = [*map_in_threads(partial(_picked, runs, wish, tpr), etas)]
+    return runs.laid_out(np.concatenate(rows), wish.unattained)
+
+
+def _picked(runs: Runs, wish: Wish, tpr: Floats, eta: Eta) -> Rows:
+    """Return the row of each group that meets the criterion best; -1 if there is none."""
     value = runs.values(wish.margin + wish.slack, eta, wish.beta)
     if wish.take == "best":
         # NaN is never the best value, since it equals nothing.
         best = np.fmax.reduceat(value, runs.start)
-        return runs.laid_out(runs.last(value == np.repeat(best, runs.size)), wish.unattained)
-    tpr = runs.values(pl.col("tpr"), None, wish.beta)
+        return runs.last(value == np.repeat(best, runs.size))
     holds = value >= 0
     if wish.name == "precision":  # no predicted positives, no precision
         holds &= runs.values(pl.col("tpr") + pl.col("fpr"), None, wish.beta) > 0
     if wish.take == "highest":
-        return runs.laid_out(runs.last(holds), wish.unattained)
+        return runs.last(holds)
     lowest = runs.first(holds)
     # Lower thresholds with the same TPR only add false positives: take the highest.
-    as_good = holds & (tpr == np.repeat(np.where(lowest >= 0, tpr[lowest], np.nan), runs.size))
-    return runs.laid_out(runs.last(as_good), wish.unattained)
+    return runs.last(holds & (tpr == np.repeat(np.where(lowest >= 0, tpr[lowest], np.nan), runs.size)))
 
 
 def _at_threshold(runs: Runs, asked: Floats, wanted: Floats) -> pl.DataFrame:
@@ -114,8 +126,15 @@ def _at_threshold(runs: Runs, asked: Floats, wanted: Floats) -> pl.DataFrame:
     return runs.laid_out(runs.first(holds), why).with_columns(threshold=pl.Series(asked))
 
 
-def interpolated_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataFrame:
-    """Return the point of each group's ROC polyline, from (0, 0) to (1, 1), that meets the target exactly."""
+def interpolated_points(runs: Runs, wish: Wish, etas: Sequence[Eta]) -> pl.DataFrame:
+    """Return the point of each group's ROC polyline, from (0, 0) to (1, 1), that meets the target exactly.
+
+    The points at one prevalence come after those at another.
+    """
+    return pl.concat(map_in_threads(partial(_interpolated, runs, wish), etas))
+
+
+def _interpolated(runs: Runs, wish: Wish, eta: Eta) -> pl.DataFrame:
     frame = runs.frame
     ends = pl.concat(
         frame[runs.start].with_columns(
