@@ -232,11 +232,18 @@ class WithinBudget(NamedTuple):
         """Return the values in each log, of shape (logs, cases); NaN if no threshold is within the budget."""
         tp, fp, of_positives, of_negatives = reaching(positives, negatives, self.reached)
         tpr, fpr = tp / of_positives, fp / of_negatives
-        # Highest threshold first: argmax then finds the fewest false positives among equal TPR.
-        tpr, fpr = tpr[:, ::-1], fpr[:, ::-1]
-        log, found = np.arange(len(tpr)), []
-        for eta in self.etas:
-            kept = eta * tpr + (1 - eta) * fpr <= self.share * (1 + ROUNDING)
-            at = np.where(kept, tpr, -1.0).argmax(axis=1)
-            found.append(np.where(kept[log, at], [tpr[log, at], fpr[log, at]], np.nan))
-        return self.metric.at(np.stack(found, axis=-1), np.array(self.etas), self.beta)
+        # Highest threshold first, so that the rates rise, and with them the share of positive decisions.
+        tpr, fpr, etas = tpr[:, ::-1], fpr[:, ::-1], np.array(self.etas)
+        log, most = np.arange(len(tpr))[:, None], tpr.shape[1]
+        # The number of thresholds within the budget is searched by bisection.
+        kept, end = (np.full((len(tpr), len(etas)), number) for number in (0, most))
+        for _ in range(most.bit_length()):
+            middle = np.minimum((kept + end) // 2, most - 1)
+            within = etas * tpr[log, middle] + (1 - etas) * fpr[log, middle] <= self.share * (1 + ROUNDING)
+            kept, end = np.where(within, middle + 1, kept), np.where(within, end, middle)
+        # Of equal TPR, the first one has the fewest false positives.
+        rises = np.diff(tpr, axis=1, prepend=-1) > 0
+        first = np.maximum.accumulate(np.where(rises, np.arange(most), 0), axis=1)
+        at = first[log, np.maximum(kept - 1, 0)]
+        found = np.where(kept > 0, [tpr[log, at], fpr[log, at]], np.nan)
+        return self.metric.at(found, etas, self.beta)
