@@ -26,6 +26,9 @@ from nci_frames.questions.units import Pools
 from nci_frames.schemas import checked
 from nci_frames.tables.numbers import f_beta_name
 
+#: Largest number of segments whose areas are computed at every prevalence: with more they take gigabytes.
+_MOST_OVER_PREVALENCE = 1_000
+
 
 @checked
 def compare_models(
@@ -165,10 +168,15 @@ class Comparison(AnswerTables):
 
     @computed
     def segment_areas(self) -> pl.DataFrame | None:
-        """Areas as in ``areas``, per model and segment; None without segments."""
-        if not self.segments:
+        """Areas as in ``areas``, per model and segment; None without segments.
+
+        With more than 1,000 segments only at ``middle_prevalence``.
+        """
+        sizes = self.segment_sizes
+        if sizes is None:
             return None
-        return rank_models(self._by_segment.areas(self.segments, self.prevalence))
+        etas = self.prevalence if len(sizes) <= _MOST_OVER_PREVALENCE else [self.middle_prevalence]
+        return rank_models(self._by_segment.areas(self.segments, etas))
 
     @computed
     def field_projection(self) -> pl.DataFrame | None:
