@@ -99,13 +99,18 @@ def key_text(key: str, dtype: pl.DataType) -> pl.Expr:
     >>> hosts = pl.DataFrame({"host": [b"web", None], "id": [b"\xff", b"\x01"]})
     >>> hosts.select(key_text(name, dtype) for name, dtype in hosts.schema.items()).rows()
     [('web', '0xff'), (None, '0x01')]
+    >>> hours = pl.Series("hour", ["2026-03-01 08:00:00", "2026-03-01 08:00:00.05"]).str.to_datetime()
+    >>> hours.to_frame().select(key_text("hour", hours.dtype)).to_series().to_list()
+    ['2026-03-01 08:00:00', '2026-03-01 08:00:00.050000']
     """
     column = pl.col(key)
     if dtype == pl.Duration:
         return column.dt.to_string("iso")
     if dtype == pl.Binary:
         return column.map_batches(_of_bytes, return_dtype=pl.String)
-    return column.cast(pl.String)
+    text = column.cast(pl.String)
+    # Whole seconds have no fraction.
+    return text.str.replace(r"\.0+($|[+-])", "$1") if dtype == pl.Datetime else text
 
 
 def with_key_texts(frame: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
