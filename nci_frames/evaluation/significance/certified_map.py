@@ -1,5 +1,7 @@
 """Counts -> where one model is certified to have the best F-beta, several may, or it is unknown."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 
@@ -68,11 +70,12 @@ def certify_decision_map(
 
     Notes
     -----
-    ``compare_best`` (the model confidence set) compares the models at 32 values of lambda at once. In every
-    resampled log, each model has its best threshold among those that are best somewhere in the log. The
-    probability that a certified model is not the best one at any of these values is at most 1 - *level*.
-    A range between two values has the models of both ends. F-beta changes little between them, so a model
-    that is the best only in between is hardly worse at the ends, and is kept.
+    ``compare_best`` (the model confidence set) compares the models at up to 33 values of lambda at once,
+    where the log supports its best model. In every resampled log, each model has its best threshold among
+    those that are best somewhere in the log. The probability that a certified model is not the best one
+    at any of these values is at most 1 - *level*. A range between two values has the models of both ends.
+    F-beta changes little between them, so a model that is the best only in between is hardly worse at the
+    ends, and is kept.
 
     "unknown" begins where the log has too few negatives for the best threshold of its best model
     (``lowest_supported_prevalence``). docs/honesty.md gives the error rate in simulated logs.
@@ -136,30 +139,39 @@ def certified_ranges(
     support = lowest_supported_prevalence(total, metric="f_beta").select(
         "model", *keys, reach=(1 - pl.col("prevalence")) / pl.col("prevalence"), why="reason"
     )
-    tested = _tested(decisions, support["reach"])
-    etas = 1 / (1 + tested)
+    ranges = decisions.join(support, on=["model", *keys], nulls_equal=True, maintain_order="left")
+    tested = _tested(ranges)
+    within = (pl.col("at") <= pl.col("reach") * (1 + 1e-9)).fill_null(value=False)
+    best = (
+        ranges.join(pl.DataFrame({"at": tested}), how="cross", maintain_order="left_right")
+        .filter(pl.col("at").is_between("lambda_start", "lambda_end", closed="left"))
+        .with_columns(within=within)
+    )
+    # Nothing is claimed where the best model is not supported: a test there would only weaken the others.
+    told = best.filter("within")["at"].unique().sort().to_list() or [0.0]
     found = compare_best(
-        points, metric="f_beta", prevalence=etas.tolist(), threshold="own", units=logs.units,
+        points, metric="f_beta", prevalence=[1 / (1 + at) for at in told], threshold="own", units=logs.units,
         level=logs.level, simultaneous=True, repeats=logs.repeats, seed=logs.seed,
     )  # fmt: skip
-    known = found.join(support, on=["model", *keys], nulls_equal=True, maintain_order="left")
     tables = []
-    for group in known.partition_by(keys) if keys else [known]:
-        places = [_place(group.filter(prevalence=eta), at) for eta, at in zip(etas, tested, strict=True)]
-        ranges = _merged(places, tested.tolist())
-        tables.append(group.head(1).select(keys).join(ranges, how="cross") if keys else ranges)
+    for group in best.partition_by(keys) if keys else [best]:
+        models = found.join(group, on=keys, how="semi", nulls_equal=True) if keys else found
+        places = [_place(row, models) for row in group.iter_rows(named=True)]
+        table = _merged(places, tested.tolist())
+        tables.append(group.head(1).select(keys).join(table, how="cross") if keys else table)
     return CERTIFIED_MAP.joined(tables, total.select(keys)).sort(*keys, "lambda_start", "model")
 
 
-def _tested(decisions: pl.DataFrame, reach: pl.Series) -> Floats:
+def _tested(ranges: pl.DataFrame) -> Floats:
     """Return the values of lambda at which models are compared: 0, and from the first border to the last.
 
-    *reach* is the largest lambda that the log supports for each model; null if it supports none.
+    *ranges* are a decision map with the largest lambda, ``reach``, that the log supports for each best model.
     """
-    borders = decisions["lambda_start"].to_numpy()
+    borders = ranges["lambda_start"].to_numpy()
     borders = borders[borders > 0]
-    reaches = reach.drop_nulls().to_numpy()
     begin = max(float(borders.min(initial=1.0)), _SMALLEST)
+    told = ranges.filter(pl.col("reach") > pl.col("lambda_start"))
+    reaches = told.select(end=pl.min_horizontal("reach", "lambda_end"))["end"].to_numpy()
     finite = reaches[np.isfinite(reaches)]
     end = float(finite.max(initial=0.0))
     beyond = []
@@ -171,14 +183,13 @@ def _tested(decisions: pl.DataFrame, reach: pl.Series) -> Floats:
     return np.concatenate([[0.0], inner, beyond])
 
 
-def _place(models: pl.DataFrame, at: float) -> _Place:
-    """Return the models that may be the best at lambda *at*; *models* are its rows of ``compare_best``."""
-    named = models.filter(~pl.col("distinguishable").fill_null(value=False))["model"].to_list()
-    best = models.sort("value", descending=True, nulls_last=True).row(0, named=True)
-    why = best["why"]
-    if why is None and at > best["reach"] * (1 + 1e-9):
-        why = TOO_FEW_ABOVE.format(f"{best['reach']:.2g}")
-    return tuple(named), why or best["reason"]
+def _place(best: dict[str, Any], models: pl.DataFrame) -> _Place:
+    """Return the models that may be the best, by the tests in *models*, where *best* is that of the log."""
+    if not best["within"]:
+        return (), best["why"] or TOO_FEW_ABOVE.format(f"{best['reach']:.2g}")
+    here = models.filter(prevalence=1 / (1 + best["at"]))
+    named = here.filter(~pl.col("distinguishable").fill_null(value=False))["model"].to_list()
+    return tuple(named), here.filter(pl.col("model").eq_missing(best["model"]))["reason"].item()
 
 
 def _merged(places: list[_Place], tested: list[float]) -> pl.DataFrame:

@@ -45,6 +45,19 @@ def test_a_clear_winner_is_certified_up_to_where_support_ends():
     assert found.filter(pl.col("verdict") != "unknown")["reason"].null_count() == len(found) - 1
 
 
+def test_a_model_whose_support_never_ends_does_not_weaken_the_others():
+    """At a constant score no threshold has few false positives: the log supports the model everywhere."""
+    counts = counts_at(
+        [800, 100, 1000], [300, 0, 9000], 1000, 9000,
+        model=["a", "a", "constant"], threshold=[0.5, 0.9, 0.5], resolution="exact",
+    )  # fmt: skip
+    lowest = nf.lowest_supported_prevalence(counts, metric="f_beta")["prevalence"].to_list()
+    assert lowest == [pytest.approx(1 / 37), 0.0]
+    table = ranges_of(nf.certify_decision_map(counts, repeats=200))
+    assert [row[2:] for row in table[-2:]] == [("certified", ("a",)), ("unknown", ())]
+    assert table[-1][0] == pytest.approx(36)
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("units", ["bucket", None])
 def test_ranges_have_the_models_that_a_comparison_at_each_prevalence_keeps(units):
