@@ -147,14 +147,14 @@ def _even(rows: Floats | Rows, weights: Floats | None) -> float:
 def _buckets(counts: pl.DataFrame, units: str, least: int) -> pl.Series:
     """Return the buckets, ascending; raise as ``bucket_counts`` does."""
     COUNTS.need_keys(counts, [units], "units")
-    need_units(counts[units])
+    need_every_unit(counts[units])
     buckets = counts[units].unique().sort()
     if len(counts):
         need_buckets(units, len(buckets), least)
     return buckets
 
 
-def need_units(buckets: pl.Series) -> None:
+def need_every_unit(buckets: pl.Series) -> None:
     """Raise InvalidRowsError if rows belong to no unit."""
     if buckets.null_count():
         msg = f"rows without a {buckets.name} cannot be resampled by it"

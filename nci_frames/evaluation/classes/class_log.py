@@ -13,7 +13,7 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.typing import Flags, Floats, Frame
 from nci_frames.counts.class_counts import class_values, collect_class_counts
-from nci_frames.evaluation.arrays.buckets import need_buckets, need_units
+from nci_frames.evaluation.arrays.buckets import need_buckets, need_every_unit
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, FrameSchema, beside, need_each_once
 
 #: Least rows of a class.
@@ -114,7 +114,7 @@ class ClassLogs:
     def check_buckets(self) -> None:
         """Raise an error if there are too few buckets of units, or rows that belong to none."""
         if self.groups and self.buckets is not None:
-            need_units(self.buckets)
+            need_every_unit(self.buckets)
             need_buckets(BUCKET, len(self.buckets))
 
     def need_no_keys(self, what: str) -> None:
