@@ -295,7 +295,7 @@ def many_logs(number: int, positives: int, negatives: int, shifts: tuple[float, 
 
 
 @pytest.mark.parametrize("metric", first_quick(["recall", "precision", "f_beta", "mcc"], 2))
-@pytest.mark.parametrize("thresholds", first_quick(["exact", [0.0, 0.5, 1.0, 1.5, 2.0]]))
+@pytest.mark.parametrize("thresholds", first_quick(["exact", [0.5], [0.0, 0.5, 1.0, 1.5, 2.0]], 2))
 def test_the_values_are_those_of_selected_points(metric, thresholds):
     counts = nf.count_confusion(random_log(3000, values=400).drop("fold", "country"), thresholds=thresholds)
     etas = [0.001, 0.02, 0.3]
