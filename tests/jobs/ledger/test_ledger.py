@@ -448,7 +448,7 @@ def test_a_file_may_have_no_weight(ledger, tmp_path):
     assert counts["weight"].unique().to_list() == [0.0, 2.0]
 
 
-def test_a_flipped_bit_in_the_number_of_rows_of_a_row_group_is_refused(tmp_path):
+def test_a_flipped_bit_in_the_number_of_rows_of_a_row_group_loses_no_rows(tmp_path):
     file = tmp_path / "log.parquet"
     pq.write_table(random_log(900).to_arrow(), file, row_group_size=300, write_page_checksum=True)
     whole = file.read_bytes()
@@ -465,5 +465,10 @@ def test_a_flipped_bit_in_the_number_of_rows_of_a_row_group_is_refused(tmp_path)
         return False
 
     file.write_bytes(next(filter(fewer, damaged())))
-    with pytest.raises(nf.SourceError, match="other rows than its footer says"):
-        nf.CountsLedger(tmp_path / "ledger").append(file, thresholds=[0.5])
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    if len(pq.read_table(file)) < 900:
+        with pytest.raises(nf.SourceError, match="other rows than its footer says"):
+            ledger.append(file, thresholds=[0.5])
+    else:  # PyArrow 20 reads all rows of the pages.
+        ledger.append(file, thresholds=[0.5])
+        assert_frame_equal(ledger.read(), nf.count_confusion(random_log(900), thresholds=[0.5], by=[]))
