@@ -1,13 +1,11 @@
 """Select one operating point per group, in all groups at once."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from nci_frames.base.threads import map_in_threads
 from nci_frames.base.typing import Flags, FloatPair, Floats, Rows
 from nci_frames.counts.resolution import in_precision_of, runs_with_every_score
 from nci_frames.evaluation.rates.criteria import Wish
@@ -95,8 +93,8 @@ def picked_points(runs: Runs, wish: Wish, etas: Sequence[Eta]) -> pl.DataFrame:
     if runs.asked is not None:
         return _at_threshold(runs, *runs.asked)
     tpr = runs.values(pl.col("tpr"), None, wish.beta)
-    rows = [*map_in_threads(partial(_picked, runs, wish, tpr), etas)]
-    return runs.laid_out(np.concatenate(rows), wish.unattained)
+    rows = np.concatenate([_picked(runs, wish, tpr, eta) for eta in etas])
+    return runs.laid_out(rows, wish.unattained)
 
 
 def _picked(runs: Runs, wish: Wish, tpr: Floats, eta: Eta) -> Rows:
@@ -131,7 +129,7 @@ def interpolated_points(runs: Runs, wish: Wish, etas: Sequence[Eta]) -> pl.DataF
 
     The points at one prevalence come after those at another.
     """
-    return pl.concat(map_in_threads(partial(_interpolated, runs, wish), etas))
+    return pl.concat(_interpolated(runs, wish, eta) for eta in etas)
 
 
 def _interpolated(runs: Runs, wish: Wish, eta: Eta) -> pl.DataFrame:
