@@ -16,6 +16,7 @@ from nci_frames.counts.scores_as_counts import scores_as_counts
 from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
 from nci_frames.evaluation.rates.quotients import rates_of
+from nci_frames.evaluation.rates.strata import WORTH, effective_number
 from nci_frames.schemas import COUNTS, RATES, WEIGHT, checked, has_strata
 
 
@@ -64,10 +65,12 @@ def correct_partial_labels(
     tpr_upper,
     fpr_lower,
     fpr_upper
+    effective_positives Float64 as of weighted rows, by the rows with       no row of the class
+    effective_negatives         labels
     =================== ======= =========================================== =================
 
     The result is a rates frame with bounds, for projections, areas, operating points and rankings. Functions
-    that need counts of rows refuse it, since expected counts do not vary as counts do.
+    that resample rows refuse it, since expected counts do not vary as counts do.
 
     Raises
     ------
@@ -131,7 +134,7 @@ def correct_partial_labels(
         hint = "count_scores(predictions, thresholds=...) counts all rows"
         raise ParameterError(msg, found=found, hint=hint)
     z = normal_quantile(level)
-    names = ("tp", "fn", "tpr_lower", "tpr_upper", "fp", "tn", "fpr_lower", "fpr_upper")
+    names = ("tp", "fn", "tpr_lower", "tpr_upper", "fp", "tn", "fpr_lower", "fpr_upper", *WORTH)
     none = dict.fromkeys(names, pl.lit(None, pl.Float64))
     parts = [frame.clear().select(*group, "threshold", **none)]
     for labels, rows in zip(labelled, every, strict=True):
@@ -255,13 +258,22 @@ def _expected(labels: _Bins, weights: Floats, spread: Sequence[Floats], z: float
     found: dict[str, Floats] = {"threshold": labels.thresholds}
     # With a design, one more labelled row is possible even in bins without labels.
     largest = weights * np.where(labels.rows > 0, labels.heaviest, 1.0)
-    names = (("tp", "fn", "tpr"), ("fp", "tn", "fpr"))
+    names, worth = (("tp", "fn", "tpr"), ("fp", "tn", "fpr")), []
     for sums, squares, part, (reached, missed, rate) in zip(
         labels.sums, labels.squares, spread, names, strict=True
     ):
-        above, below, lower, upper = split_sums(weights * sums, weights**2 * part * squares, largest, z)
+        variance = weights**2 * part * squares
+        above, below, lower, upper = split_sums(weights * sums, variance, largest, z)
         found |= {reached: above, missed: below, f"{rate}_lower": lower, f"{rate}_upper": upper}
-    return pl.DataFrame(found, nan_to_null=True)
+        worth.append(_effective(above, below, variance, largest))
+    return pl.DataFrame(found | dict(zip(WORTH, worth, strict=True)), nan_to_null=True)
+
+
+def _effective(above: Floats, below: Floats, variance: Floats, largest: Floats) -> Floats:
+    """Return the effective number of rows of a class at each threshold, from bins as in ``split_sums``."""
+    squares = variance[::-1].cumsum()[-2::-1], variance.cumsum()[:-1]
+    heaviest = np.maximum.accumulate(largest[::-1])[-2::-1], np.maximum.accumulate(largest)[:-1]
+    return effective_number((above, below), squares, heaviest)
 
 
 def split_sums(

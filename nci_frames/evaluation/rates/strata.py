@@ -31,6 +31,8 @@ from nci_frames.schemas import CELLS, COUNTS, LIGHTEST, NEGATIVES, POSITIVES, WE
 #: Columns of rates with the effective numbers of rows of each class.
 WORTH = ("effective_positives", "effective_negatives")
 
+_Sums = Wide | Floats
+
 #: In smaller strata the fixed number of rows is ignored, as if each row were drawn independently.
 FEW_ROWS = 20
 #: Strata of at least this many rows whose scores do not overlap are taken to be made by score.
@@ -142,10 +144,25 @@ def _effective(
     reached = strata.added(strata.each_row(weight) * hits)
     squares = strata.added(strata.each_row(weight**2) * hits)
     size = strata.total(weight * rows)
-    missed, missed_squares = strata.rest(reached, size), strata.total(weight**2 * rows) - squares
+    sums = reached, strata.rest(reached, size)
+    saved = _saved(strata, hits, rows, reached / size, lightest)
+    found = effective_number(sums, (squares, strata.total(weight**2 * rows) - squares), heaviest, saved)
+    every = strata.total(np.where(strata.weight > 0, rows, 0)).astype(np.float64)
+    return np.where(same[strata.together.group], every, found)
+
+
+def effective_number(
+    sums: Sequence[_Sums], squares: Sequence[_Sums], heaviest: Sequence[Floats], saved: Wide | float = 0
+) -> Floats:
+    """Return the effective number of rows behind each rate of a class; NaN without rows.
+
+    *sums* are those of the weights above and below each threshold, *squares* those of squared weights, and
+    *heaviest* the largest weight that a row there may have, 0 if there can be none. *saved* is the reduction
+    of the variance by the fixed number of rows in each stratum.
+    """
+    (reached, missed), (size, every) = sums, (sums[0] + sums[1], squares[0] + squares[1])
     rate = reached / size
-    variance = squares * (1 - rate) ** 2 + missed_squares * rate**2
-    variance = np.maximum(variance - _saved(strata, hits, rows, rate, lightest), 0)
+    variance = np.maximum(squares[0] * (1 - rate) ** 2 + squares[1] * rate**2 - saved, 0)
     worth = []
     for few, many, more in ((reached, missed, heaviest[0]), (missed, reached, heaviest[1])):
         # With one more hit or miss, of the rarer kind.
@@ -153,9 +170,9 @@ def _effective(
         spread = variance + more**2 * (many / size) * (1 - share)
         own = (few + more) * many * size / ((size + more) * spread)
         worth.append(np.where(many > 0, own, np.nan))
-    found = np.fmin(*worth).astype(np.float64)
-    every = strata.total(np.where(strata.weight > 0, rows, 0)).astype(np.float64)
-    return np.where(same[strata.together.group], every, found)
+    found = np.fmin(*worth)
+    # Behind a rate that no row can change are all rows of the class (Kish).
+    return np.where(np.isnan(found), size**2 / every, found).astype(np.float64)
 
 
 def _saved(strata: Strata, hits: Wide, rows: Rows, rate: Wide, lightest: Floats) -> Wide:

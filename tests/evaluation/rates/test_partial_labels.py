@@ -12,7 +12,7 @@ from scipy.stats import norm, poisson
 
 import nci_frames as nf
 from nci_frames.evaluation.rates.partial_labels import split_sums
-from tests.logs import counts_of_bins
+from tests.logs import counts_at, counts_of_bins
 
 GRID = [-1.0, 0.0, 1.0, 2.0, 3.0]
 
@@ -78,9 +78,33 @@ def test_labels_of_all_rows_change_nothing() -> None:
     usual = nf.compute_rates(labelled, interval="wilson")
     names = ["tp", "fp", "fn", "tn", "positives", "negatives", "tpr", "fpr", "observed_prevalence"]
     np.testing.assert_allclose(found.select(names).to_numpy(), usual.select(names).to_numpy(), rtol=1e-12)
+    worth = found.select("effective_positives", "effective_negatives").to_numpy()
+    np.testing.assert_allclose(worth, usual.select("positives", "negatives").to_numpy(), rtol=1e-3)
     bounds = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
     np.testing.assert_allclose(found.select(bounds).to_numpy(), usual.select(bounds).to_numpy(), atol=0.004)
     assert found.equals(nf.correct_partial_labels(labelled, shares={-math.inf: 1.0}))
+
+
+def test_values_are_supported_by_the_rows_with_labels_not_by_those_that_they_represent() -> None:
+    """One false positive represents 100, which as rows would be enough at every prevalence."""
+    labelled = counts_at([25, 20], [985, 1], 25, 985, model="a", threshold=[-math.inf, 0.5])
+    scored = pl.DataFrame(
+        {"model": "a", "threshold": [-math.inf, 0.5], "above": [1_002_100, 2100], "below": [0, 1_000_000]}
+    )
+    rates = nf.correct_partial_labels(labelled, scored)
+    worth = rates.select("effective_positives", "effective_negatives").filter(rates["threshold"] == 0.5)
+    # As if it were the weighted log of these rows.
+    weighted = counts_at(
+        [20, 20, 5, 0], [1, 1, 984, 0], [20, 20, 5, 5], [1, 1, 984, 984],
+        model="a", weight=[100.0, 100.0, 1000.0, 1000.0], threshold=[-math.inf, 0.5] * 2,
+    )  # fmt: skip
+    drawn = nf.compute_rates(weighted, interval="wilson")
+    assert drawn["tpr_lower"].null_count() == rates["tpr_lower"].null_count() == 0
+    assert worth["effective_negatives"].item() * 0.0001 == pytest.approx(1, rel=0.3)
+    assert worth.row(0) == pytest.approx(drawn.select(worth.columns).row(1), rel=0.5)
+    for each in (rates, drawn):
+        values = nf.project_rates(each, metrics="precision", prevalence=[1e-5, 0.1]).filter(threshold=0.5)
+        assert values["supported"].to_list() == [False, True]
 
 
 def test_bounds_of_equal_weights_are_the_exact_ones_of_poisson() -> None:
