@@ -90,9 +90,9 @@ class ParameterError(NciFramesError, ValueError):
         return cls(f"{_option(name)} must be {allowed}", found=short(value))
 
     @classmethod
-    def unknown_choice(cls, name: str, value: object, choices: Sequence[str]) -> Self:
+    def unknown_choice(cls, name: str, value: object, choices: Sequence[object]) -> Self:
         """Build the error for an option that must be one of *choices*."""
-        close = nearest_name(value, choices)
+        close = nearest_name(value, [choice for choice in choices if isinstance(choice, str)])
         what = f"{_option(name)} must be one of {', '.join(map(repr, choices))}"
         return cls(what, found=short(value), hint=f"did you mean {close!r}?" if close else None)
 

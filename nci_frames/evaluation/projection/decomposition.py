@@ -107,7 +107,7 @@ def decompose_difference(
     need_points_once(frame.drop_nulls("threshold"), keys)
     known = frame[over].unique().sort().to_list()
     if reference is not None and reference not in known:
-        raise ParameterError.unknown_choice("reference", reference, [str(value) for value in known])
+        raise ParameterError.unknown_choice("reference", reference, known)
     base_value = reference if reference is not None else next(iter(known), None)
     in_base = pl.col(over).eq_missing(pl.lit(base_value, frame.schema[over]))
 

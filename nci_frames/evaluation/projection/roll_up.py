@@ -13,6 +13,7 @@ from nci_frames.counts.pooling import add_cells
 from nci_frames.evaluation.field.prevalences import field_of, is_field, numbers_of
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.quotients import rates_of
+from nci_frames.evaluation.support.rule import where_defined
 from nci_frames.schemas import RATES, ROLL_UP, beside, checked, collect, need_each_once
 
 
@@ -128,7 +129,8 @@ def roll_up(
         whole = beside(whole.drop(told), means.select(*on, *told), on)
     micro = whole.join(pooled.select(*point, "segments", "skipped"), on=point, nulls_equal=True)
     table = ROLL_UP.joined([averaged, micro], frame.select(groups))
-    return table.sort(*point, "metric", "average", "prevalence", "beta")
+    flags = where_defined({name: pl.col(name) for name in ("supported", "reason")}, pl.col("value"))
+    return table.with_columns(**flags).sort(*point, "metric", "average", "prevalence", "beta")
 
 
 def need_points_once(frame: pl.DataFrame, keys: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 from sklearn.metrics import f1_score, precision_score, recall_score
 
 import nci_frames as nf
-from tests.logs import random_log
+from tests.logs import counts_at, random_log
 
 COUNTS = nf.count_confusion(random_log(900), thresholds=[-0.5, 0.0, 0.5])
 RATES = nf.compute_rates(nf.pool_counts(COUNTS, over="fold"))
@@ -199,6 +199,25 @@ def test_undefined_segments_are_skipped_and_counted():
     assert found["threshold"].null_count() == len(found)
     nobody = nf.roll_up(rates.filter(country="fr"), over="country", metrics="recall")
     assert nobody["value"].null_count() == 3
+
+
+def test_averages_that_are_undefined_are_not_called_supported():
+    """Without positives in the traffic there is no TPR of the mix, and nothing to weight by."""
+    counts = counts_at([60, 80], [30, 20], 100, 100, model="a", segment=[1, 2])
+    field = pl.DataFrame({"segment": [1, 2], "prevalence": 0.0, "share": [1.0, 3.0]})
+    found = nf.roll_up(nf.compute_rates(counts), over="segment", metrics="recall", prevalence=field)
+    assert found.select("average", "value", "supported").rows() == [
+        ("macro", pytest.approx(0.7), True),
+        ("micro", None, False),
+        ("weighted", None, False),
+    ]
+    assert found["reason"].to_list() == [None, "the value is undefined", "the value is undefined"]
+
+
+def test_an_unknown_reference_is_named_as_its_type_is():
+    rates = nf.compute_rates(counts_at([60, 80], [30, 20], 100, 100, model="a", segment=[1, 2]))
+    with pytest.raises(nf.ParameterError, match=r"one of 1, 2\s+found: '1'$"):
+        nf.decompose_difference(rates, metric="recall", over="segment", reference="1")
 
 
 def test_averages_of_an_expression_that_hides_the_prevalence_are_not_called_supported():
