@@ -154,7 +154,8 @@ class SchemaError(NciFramesError):
             # The scores are those of classes, which say nothing of the model.
             hint = f"{hint}; if there is no column of models, add one with the model's name"
         elif hint and not close and role in {"model", "score"} and "decision" not in roles:
-            each = Call("scores={model: column}", "--scores MODEL=COLUMN")
+            key = 'columns.scores = { "<model>" = "<column>" }'
+            each = Call("scores={model: column}", "--scores MODEL=COLUMN", key)
             hint = f"{hint}; if there is no column of models, name the score column of each with {each}"
         elif hint and not close and role in {"model", "decision"}:
             each = Call("decision={model: column}", "--decision MODEL=COLUMN")

@@ -103,13 +103,14 @@ class Option(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A remedy in a message: a call in Python, or a command."""
+    """A remedy in a message: a call in Python, a command, and in a job file a key, or else the command."""
 
     call: str
     command: str
+    key: str | None = None
 
     def __str__(self) -> str:
-        return _marked(_ANY, self.call, self.command, self.command)
+        return _marked(_ANY, self.call, self.command, self.key or self.command)
 
 
 def _marked(name: str, in_python: str, on_command_line: str, in_job_file: str) -> str:

@@ -117,6 +117,15 @@ def test_check_finds_columns_that_are_none_and_changed_files(tmp_path):
     ended(0, "check", small_job(tmp_path, text=kept))
 
 
+def test_a_job_names_the_key_for_logs_with_a_column_for_each_model(tmp_path):
+    log = tmp_path / "logs" / "2026-03-01" / "a.parquet"
+    log.parent.mkdir(parents=True)
+    pl.DataFrame({"label": [0, 1], "p_forest": [0.2, 0.8]}).write_parquet(log)
+    told = ended(3, "check", small_job(tmp_path)).output
+    assert 'name the score column of each with columns.scores = { "<model>" = "<column>" }' in told
+    assert "--scores" not in told
+
+
 @pytest.mark.long
 def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path):
     write_nights(tmp_path / "logs", 1)
@@ -136,6 +145,7 @@ def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path):
     assert history["window_start"].dt.day().to_list() == [1, 2, 3]
     page = (latest(tmp_path) / "history.html").read_text()
     assert "What changed since the last good run" in page
+    assert ">rows read</th>" in page  # also those that on_invalid = "drop" left out
     assert page.count("data:image/svg+xml") == 3  # the trend of the gate; recall and FPR by date
     # The page of the report has the verdicts and the trend as well, and leads to the rest.
     report = (latest(tmp_path) / "report.html").read_text()

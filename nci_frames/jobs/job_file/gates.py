@@ -194,6 +194,10 @@ class Gate(Model):
         found, value, change = asked_metric(self.metric), self.value_threshold, self.change_threshold
         bounds = [] if value is None else [bound for bound in (value.lower, value.upper) if bound is not None]
         outside = [bound for bound in bounds if not found.lower <= bound <= found.upper]
+        limits = change or ChangeThreshold(absolute=0)
+        # A value that is never negative falls by its whole at most.
+        vanishes = not self.worse_above and found.lower >= 0 and (limits.relative or 0) > 1
+        endless = vanishes or (limits.absolute or 0) > found.upper - found.lower
         scenario, own = self.scenario is not None, self.prevalence != "observed"
         leads, elsewhere = self.champion is not None, scenario or own
         directed = leads or (change is not None and change.direction is None)
@@ -204,6 +208,7 @@ class Gate(Model):
         span = f"which is {found.lower:g} to {found.upper:g}"
         return {
             **{f"{bound:g} is no value of {self.metric}, {span}": True for bound in outside},
+            f"{self.metric}, {span}, cannot get worse by more than the limit; 20 % is 0.2": endless,
             f"{self.metric} is neither better nor worse when higher": aimless,
             "give one of value_threshold, change_threshold and champion": kinds != 1,
             "give either scenario or prevalence": scenario and own,

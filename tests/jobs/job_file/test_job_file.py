@@ -171,3 +171,26 @@ def test_dates_beside_globs_and_in_names(tmp_path):
     found, _ = find_windows([f"{tmp_path}/logs/**/x[[]1] {{date:%Y-%m-%d}} ?.parquet"])
     days = [file.window[0].date() for file in found if file.window]
     assert days == [date(2026, 3, 1), date(2026, 3, 2)]
+
+
+@pytest.mark.parametrize(
+    ("change", "refused"),
+    [
+        ('metric = "fpr"\nchange_threshold = {relative = 20}', False),  # it may be 21 times as large
+        ('metric = "mcc"\nchange_threshold = {absolute = 1.5}', False),  # from 1 to -1
+        ('metric = "mcc"\nchange_threshold = {relative = 1.5}', False),
+        ('metric = "recall"\nchange_threshold = {relative = 1}', False),
+        ('metric = "recall"\nchange_threshold = {relative = 1.01}', True),
+        ('metric = "fpr"\nchange_threshold = {relative = 20, direction = "higher_is_better"}', True),
+        ('metric = "fpr"\nchange_threshold = {absolute = 2}', True),
+        ('metric = "mcc"\nchange_threshold = {absolute = 3}', True),
+        ('change_threshold = {relative = "200%"}', True),
+    ],
+)
+def test_a_limit_that_no_change_could_exceed_is_refused(tmp_path, change, refused):
+    job = small_job(tmp_path, text=f"{GATE}{change}\n")
+    if refused:
+        with pytest.raises(nf.ParameterError, match="cannot get worse by more than the limit"):
+            read_job(job)
+    else:
+        assert read_job(job).job.gates[0].change_threshold
