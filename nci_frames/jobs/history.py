@@ -157,6 +157,9 @@ def changes_since(good: pl.DataFrame | None, now: pl.DataFrame) -> pl.DataFrame 
     """
     if good is None or good.is_empty() or sorted(good.columns) != sorted(now.columns):
         return None
+    if pl.concat([good["threshold"], now["threshold"]]).n_unique() > 1:
+        # The difference would be that of the thresholds, not that of the model.
+        return None
     before, this = "last good run", "this run"
     then = good.select(pl.col(name).cast(dtype) for name, dtype in now.schema.items())
     both = pl.concat([now.with_columns(run=pl.lit(this)), then.with_columns(run=pl.lit(before))])

@@ -212,7 +212,8 @@ class Run:
             save_table(table, folder / f"{file}.parquet")
         title, page = job.report.title or job.name, folder / "history.html"
         changes = changes_since((self.before.good or {}).get("points"), points)
-        write_history(page, tables, title=title, summary=summary, changes=changes, facts=facts)
+        content = {"title": title, "summary": summary, "changes": changes, "facts": facts}
+        write_history(page, tables, threshold=job.report.table_threshold, **content)
 
     def _report(self, folder: Path, facts: Sequence[tuple[str, str]], summary: RunSummary) -> None:
         """Write the report and its tables."""

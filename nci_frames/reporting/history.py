@@ -11,6 +11,7 @@ from nci_frames.base.files import replacing
 from nci_frames.charts.trends import chart_by_date
 from nci_frames.reporting.gates import bounded, picture_of, segment_name, written
 from nci_frames.reporting.templates import own, template
+from nci_frames.tables.numbers import format_threshold
 
 #: Maximum number of listed runs.
 _RUNS_LISTED = 14
@@ -34,13 +35,14 @@ def write_history(path: Path, tables: Mapping[str, pl.DataFrame], **content: Any
         and, of a job with logs without labels, "traffic_prevalence" and "traffic_values".
     content
         What the page shows as it is: the *title* of the job; the ``RunSummary``, *summary*; *changes* since
-        the last good run, split by ``decompose_difference``, or None if there is no such run; *facts*, pairs
-        of label and value about the data.
+        the last good run, split by ``decompose_difference``, or None if there is no such run; the *threshold*
+        of tables without a gate; *facts*, pairs of label and value about the data.
     """
     listed = tables["runs"].tail(_RUNS_LISTED)
     shown = tables["unusual"].filter(pl.col("run").is_in(listed["run"].implode())).reverse()
     traffic = [tables[name] for name in ("traffic_prevalence", "traffic_values") if name in tables]
-    page = template("history.html.jinja", written=written, bounded=bounded, segment=segment_name, time=_time)
+    filters = {"written": written, "bounded": bounded, "segment": segment_name, "threshold": format_threshold}
+    page = template("history.html.jinja", time=_time, **filters)
     text = page.render(
         css=own("report.css"),
         runs=listed,

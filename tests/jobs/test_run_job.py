@@ -145,6 +145,8 @@ def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path):
     assert history["window_start"].dt.day().to_list() == [1, 2, 3]
     page = (latest(tmp_path) / "history.html").read_text()
     assert "What changed since the last good run" in page
+    assert "with that of the last good run, at threshold 0.5." in page
+    assert "as it is counted now, at threshold 0.5." in page
     assert ">rows read</th>" in page  # also those that on_invalid = "drop" left out
     assert page.count("data:image/svg+xml") == 3  # the trend of the gate; recall and FPR by date
     # The page of the report has the verdicts and the trend as well, and leads to the rest.
@@ -187,6 +189,8 @@ def test_changes_are_split_into_class_balance_and_model():
     # A night without rows was the newest one.
     assert changes_since(good.clear(), now) is None
     assert changes_since(good, now.clear()).is_empty()
+    # Another threshold in the job file is no change of the model.
+    assert changes_since(good.with_columns(threshold=0.25), now) is None
     split = changes_since(good, now)
     assert split["metric"].to_list() == ["precision", "f_beta"]
     row = split.row(0, named=True)
