@@ -61,8 +61,9 @@ def adjust_scores(
     """
     if isinstance(prevalence, float | int) and not 0 <= prevalence <= 1:
         raise ParameterError.out_of_range("prevalence", prevalence, "within [0, 1]")
-    if isinstance(logged_prevalence, float | int):
-        check_logged(logged_prevalence)
+    if isinstance(logged_prevalence, float | int) and not 0 < logged_prevalence < 1:
+        allowed = "between 0 and 1, both excluded"
+        raise ParameterError.out_of_range("logged_prevalence", logged_prevalence, allowed)
     given = pl.col(score) if isinstance(score, str) else score
     eta = prevalence if isinstance(prevalence, pl.Expr) else pl.lit(prevalence)
     logged = logged_prevalence if isinstance(logged_prevalence, pl.Expr) else pl.lit(logged_prevalence)

@@ -112,7 +112,8 @@ def cost_curve(
 
     %(columns of cost curve)s
 
-    Always deciding positive costs 1 - pc, never deciding positive costs pc.
+    Always deciding positive costs 1 - pc, never deciding positive costs pc. If the threshold lies between two
+    thresholds of a grid, the rows between them are placed at the middle.
 
     Raises
     ------
