@@ -85,8 +85,10 @@
     if (nci.legend) followLegend(spec);
     spec.config.axis.titleLimit = room - 70;
     if (spec.spec) {
+      // A single panel has the row to itself; square ones stay so.
+      const most = spec.columns > 1 || spec.spec.width === spec.spec.height ? WIDTH : 1.25 * WIDTH;
       spec.columns = Math.max(1, Math.min(spec.columns ?? 3, Math.floor(room / 230)));
-      spec.spec.width = Math.min(WIDTH, Math.floor((room - 90) / spec.columns - 30));
+      spec.spec.width = Math.min(most, Math.floor((room - 90) / spec.columns - 30));
     }
     // The heading names the metric, since the controls may change the question.
     if (box.dataset.recomputed === "answer") for (const part of layers(spec)) if (part.encoding?.x?.title) part.encoding.x.title = null;
