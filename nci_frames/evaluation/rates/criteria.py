@@ -49,15 +49,19 @@ class Wish:
         return "prevalence" in self.margin.meta.root_names()
 
     @property
-    def unattained(self) -> str:
-        """Reason why no point meets the criterion."""
+    def unattained(self) -> pl.Expr:
+        """Reason why no point of a group meets the criterion."""
         if self.take == "best":
-            return f"{self.name} is undefined at every threshold"
+            return pl.lit(f"{self.name} is undefined at every threshold")
         side = "at least" if self.name in ("tpr", "precision") else "at most"
         target = f"a {self.name} of {side} {self.target:g}"
         if self.confidence is None:
-            return f"no counted threshold has {target}"
-        return f"no counted threshold is known to have {target} with confidence {self.confidence:g}"
+            missed = f"no counted threshold has {target}"
+        else:
+            missed = f"no counted threshold is known to have {target} with confidence {self.confidence:g}"
+        needed = ["positives"] if self.name == "tpr" else ["positives", "negatives"]
+        lacks = (pl.when(pl.col(rows) == 0).then(pl.lit(f"there are no {rows}")) for rows in needed)
+        return pl.coalesce(*lacks, pl.lit(missed))
 
     def thresholds(self, models: pl.Series) -> Floats:
         """Return the threshold of each model."""

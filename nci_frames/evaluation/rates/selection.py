@@ -77,14 +77,12 @@ class Runs(NamedTuple):
         found[np.searchsorted(self.start, rows, side="right") - 1] = rows
         return found
 
-    def laid_out(self, rows: Rows, reason: str | pl.Series) -> pl.DataFrame:
+    def laid_out(self, rows: Rows, reason: pl.Expr) -> pl.DataFrame:
         """Return the given row of each group, once or several times; nulls and a reason where it is -1."""
         found = pl.Series(rows >= 0)
         lacking = [c for c in self.frame.columns if c not in (*self.keys, "__exact")]
-        return (
-            self.frame[np.where(rows >= 0, rows, np.resize(self.start, len(rows)))]
-            .with_columns(pl.when(found).then(pl.col(lacking)))
-            .with_columns(reason=pl.when(~found).then(pl.lit(reason)))
+        return self.frame[np.where(rows >= 0, rows, np.resize(self.start, len(rows)))].with_columns(
+            pl.when(found).then(pl.col(lacking)), reason=pl.when(~found).then(reason)
         )
 
 
@@ -121,7 +119,7 @@ def _at_threshold(runs: Runs, asked: Floats, wanted: Floats) -> pl.DataFrame:
     # In an exact group, a threshold between two neighbouring scores gives the decisions of the upper score.
     holds = np.where(exact, at >= target, at == target)
     why = pl.Series([f"{one:g} is not one of the counted thresholds" for one in asked], dtype=pl.String)
-    return runs.laid_out(runs.first(holds), why).with_columns(threshold=pl.Series(asked))
+    return runs.laid_out(runs.first(holds), pl.lit(why)).with_columns(threshold=pl.Series(asked))
 
 
 def interpolated_points(runs: Runs, wish: Wish, etas: Sequence[Eta]) -> pl.DataFrame:
@@ -151,6 +149,7 @@ def _interpolated(runs: Runs, wish: Wish, eta: Eta) -> pl.DataFrame:
     else:
         serves = margin >= 0
         serves[line.start + size - 1] = wish.name != "precision"  # at (0, 0) precision is 0/0
+        serves &= ~np.isnan(line.values(pl.col("tpr") + pl.col("fpr"), None, wish.beta))
         inside = line.first(serves)
         outside = inside - 1
     group_end = np.where(wish.take == "highest", line.start + size - 1, line.start)

@@ -182,9 +182,22 @@ def test_undefined_groups_say_why() -> None:
     log = pl.DataFrame({"model": "a", "label": [True, True], "score": [0.1, 0.9]})
     found = nf.select_operating_points(rates_of(log), fpr=0.1)
     assert found.select("tp", "fpr").row(0) == (None, None)
-    assert found["reason"].item() == "no counted threshold has a fpr of at most 0.1"
+    assert found["reason"].item() == "there are no negatives"
     tied = log.with_columns(label=pl.Series([True, False]), score=pl.lit(0.5))
     assert nf.select_operating_points(rates_of(tied), tpr=0.8).select("tpr", "fpr").row(0) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("interpolate", [False, True])
+def test_a_group_without_a_class_says_so(interpolate):
+    """Of every target, even one that any threshold meets."""
+    counts = counts_at([0, 5], [3, 0], [0, 9], [9, 0], model="a", segment=["no p", "no n"], threshold=0.5)
+    rates = nf.compute_rates(counts.with_columns(resolution=pl.lit("exact")))
+    for target in ({"fpr": 1.0}, {"pos_fraction": 1.0, "prevalence": 0.5}):
+        found = nf.select_operating_points(rates, **target, interpolate=interpolate)
+        assert found.select("tpr", "fpr").rows() == [(None, None)] * 2
+        assert found["reason"].to_list() == ["there are no negatives", "there are no positives"]
+    found = nf.select_operating_points(rates, tpr=0.6, interpolate=interpolate)
+    assert found["reason"].to_list()[1] == "there are no positives"
 
 
 def test_a_point_that_is_exactly_on_its_target_meets_it_whatever_rounding_does() -> None:
