@@ -66,7 +66,8 @@ def lines_at(
         return [*lines, "No model has a defined value" + (f": {reason}" if reason else ""), *orders]
     first, tested = best[0], comparison.tested and "distinguishable" in best[0]
     near, compared = rivals(others) if tested else ([], "")
-    value = f"{name} {format_value(first['value'])}{bounds_in_words(first['lower'], first['upper'])}"
+    per = "" if comparison.cost is None else " a row"
+    value = f"{name} {format_value(first['value'])}{per}{bounds_in_words(first['lower'], first['upper'])}"
     lines += [choice_in_words(best, [*best, *near], value), *orders]
     if not first["supported"]:
         compared = f"This log cannot tell the value: {first['reason']}"

@@ -131,6 +131,7 @@ def test_costs_choose_the_metric_and_the_lowest_is_best():
     found = nf.compare_classes(counts(units=False), priors=FIELD, cost={("cat", "ant"): 5, ("ant", "cat"): 1})
     assert found.metric == "expected_cost"
     assert found.answer["value"].is_sorted()
+    assert f"expected cost {found.answer['value'][0]:.3f} a row (95 %" in class_answer_lines(found)[1]
     assert found.answer["rank"].to_list() == [1, 2, 3]
     (values,) = [question for question in QUESTIONS if question.name == "intervals"]
     drawn = values.chart(values.table(found), found).to_dict()

@@ -9,7 +9,7 @@ import polars as pl
 from nci_frames.jobs.gates.judge import overall
 from nci_frames.jobs.history import count_arrivals
 from nci_frames.jobs.job_file.gates import Gate
-from nci_frames.reporting.gates import bounded, promised
+from nci_frames.reporting.gates import bounded, promised, segment_name
 
 #: Maximum length of the line for a chat, without the link.
 _LINE = 600
@@ -81,7 +81,7 @@ def chat_line(job: str, run: str, verdicts: pl.DataFrame, arrived: pl.DataFrame,
     line += f" ({numbers['pass']} passed, {numbers['fail']} failed, {numbers['undecided']} undecided)"
     failed = verdicts.filter(verdict="fail").to_dicts()
     for row in failed[:3]:
-        where = "" if row["segment"] is None else f" {row['segment']}"
+        where = "" if row["segment"] is None else f", {segment_name(row['segment'])}:"
         line += f"; {row['gate']}: {row['model']}{where} {row['metric']} {bounded(row)}"
         line += f", promised {promised(row)}"
     if len(failed) > 3:

@@ -390,7 +390,7 @@ def test_the_chat_message_is_one_line_whatever_the_names():
     assert line.endswith("0.800 (0.774 to 0.824), promised ≥ 0.9; report: out/report.html")
     assert "evil\\n\\x1b[31m\\u202eb recall" in line
     there = pl.DataFrame([rows[0] | {"model": "a", "segment": '{"country": "de"}'}], infer_schema_length=None)
-    assert '; gate: a {"country": "de"} recall 0.800' in chat_line("job", "run-1", there, ARRIVED, "report")
+    assert "; gate: a, country = de: recall 0.800" in chat_line("job", "run-1", there, ARRIVED, "report")
     long = pl.DataFrame([rows[0] | {"gate": "g" * 700}], infer_schema_length=None)
     told = chat_line("job", "run-1", long, ARRIVED, "out/report.html")
     assert told.endswith("ggg...; report: out/report.html")
