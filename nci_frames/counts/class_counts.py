@@ -221,6 +221,11 @@ def counts_at_mix(by_class: Frame, /, *, priors: Priors) -> pl.DataFrame:
     stratum, weighted to give the classes the shares *priors*. Every function that takes counts accepts the
     result; its observed prevalence is the share of the positive class.
 
+    Intervals allow that a row of any weight might be positive, as in other strata. If the rows of the
+    positive class weigh less than others, TPR therefore seems to depend on few rows. Give the class a larger
+    share, and the others the same proportions: TPR and FPR stay the same, and later functions take the
+    prevalence as an argument.
+
     Raises
     ------
     ParameterError

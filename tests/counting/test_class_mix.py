@@ -69,3 +69,23 @@ def test_the_rows_of_classes_of_one_weight_are_one_stratum():
         tn=pl.when(pl.col("true_class") != "ant").then(60 - pl.col("fp")).otherwise("tn")
     )
     assert nf.counts_at_mix(even, priors="uniform").height == 2
+
+
+def test_a_larger_share_of_the_class_keeps_its_rates_and_narrows_the_bounds_of_tpr():
+    """Rows of other classes might be positive: heavier ones if the class is rare, lighter ones if not."""
+    counts = counted(*scored(), "ant", [0.5])
+    rare, frequent = (
+        nf.compute_rates(
+            nf.counts_at_mix(
+                counts, priors={"ant": p, **{name: (1 - p) * MIX[name] / 0.95 for name in NAMES[1:]}}
+            ),
+            interval="wilson",
+        )
+        for p in (0.001, 0.5)
+    )
+    alone = nf.compute_rates(counts.filter(true_class="ant"), interval="wilson")
+    bounds = ["tpr_lower", "tpr_upper"]
+    assert rare.select("tpr", "fpr").row(0) == pytest.approx(frequent.select("tpr", "fpr").row(0))
+    assert frequent.select(bounds).row(0) == pytest.approx(alone.select(bounds).row(0), abs=0.005)
+    lower, upper = rare.select(bounds).row(0)
+    assert upper - lower > 2 * (frequent["tpr_upper"] - frequent["tpr_lower"]).item()
