@@ -163,7 +163,7 @@ def traffic(comparison: Comparison) -> pl.DataFrame | None:
 
 
 def _traffic_title(comparison: Comparison) -> str:
-    by = f_beta_name(comparison.main_beta)
+    by = f"{f_beta_name(comparison.main_beta)}, each model at its threshold in the answer"
     return f"All traffic, with the shares and prevalences of its segments: {by}"
 
 

@@ -203,7 +203,8 @@ def test_a_report_shows_segments_at_their_prevalence(comparison):
     assert mixed is not None
     text = render_markdown(comparison).replace("\\", "")
     assert "PR-AUC by segment, each at its own prevalence in the field" in text
-    assert "All traffic, with the shares and prevalences of its segments: F1" in text
+    by = "F1, each model at its threshold in the answer"
+    assert f"All traffic, with the shares and prevalences of its segments: {by}" in text
     content = json.loads(render_json(comparison))
     schema = json.loads((Path(__file__).parents[3] / "docs" / "report.schema.json").read_text())
     jsonschema.validate(content, schema)
