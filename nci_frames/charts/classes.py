@@ -154,8 +154,8 @@ def chart_class_winners(
     return canvas.compose(
         [
             canvas.layer("bars", bars, **canvas.fills(style), tooltip=shown),
-            canvas.layer("borders", borders, x=x, text=text),
             canvas.layer("mix", ticks, x=alt.X(**axes.rate_axis("share", title, _PERCENT))),
+            canvas.layer("borders", borders, x=x, text=text),
         ],
         style=style,
         title="Best model between two mixes of the classes",

@@ -7,7 +7,7 @@ import pytest
 import nci_frames as nf
 from nci_frames.evaluation.classes.class_winners import LINES, winners_in_triangle
 from tests.cases import first_quick
-from tests.chart_specs import panel_rows, rows_of
+from tests.chart_specs import layers, panel_rows, rows_of
 from tests.charts.drawn import class_counts
 from tests.class_logs import counts_of_models
 
@@ -45,6 +45,9 @@ def test_the_winners_are_bars_with_labelled_borders():
     of_class = winners.with_columns(pl.lit("x").alias("class"))
     marked = nf.chart_class_winners(of_class, priors={"x": 0.3, "y": 0.7}).to_dict()
     assert rows_of(marked, "mix") == [{"line": "x", "share": 0.3}]
+    # The mark of the mix does not hide the label of a border.
+    drawn = list(layers(marked))
+    assert drawn.index("mix") < drawn.index("borders")
 
 
 def values_at(mixes, metric, cost, seed):
