@@ -79,7 +79,8 @@ def chat_line(job: str, run: str, verdicts: pl.DataFrame, arrived: pl.DataFrame,
     numbers = {name: len(verdicts.filter(verdict=name)) for name in ("pass", "fail", "undecided")}
     line = f"{job} {run}: {overall(verdicts).upper()}"
     line += f" ({numbers['pass']} passed, {numbers['fail']} failed, {numbers['undecided']} undecided)"
-    failed = verdicts.filter(verdict="fail").to_dicts()
+    # Only three are named: first those that end the run.
+    failed = verdicts.filter(verdict="fail").sort("severity", maintain_order=True).to_dicts()
     for row in failed[:3]:
         where = "" if row["segment"] is None else f", {segment_name(row['segment'])}:"
         line += f"; {row['gate']}: {row['model']}{where} {row['metric']} {bounded(row)}"

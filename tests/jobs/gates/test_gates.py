@@ -391,6 +391,9 @@ def test_the_chat_message_is_one_line_whatever_the_names():
     assert "evil\\n\\x1b[31m\\u202eb recall" in line
     there = pl.DataFrame([rows[0] | {"model": "a", "segment": '{"country": "de"}'}], infer_schema_length=None)
     assert "; gate: a, country = de: recall 0.800" in chat_line("job", "run-1", there, ARRIVED, "report")
+    warned = [rows[0] | {"gate": f"warns {number}", "severity": "warn"} for number in range(3)]
+    several = pl.DataFrame([*warned, rows[0]], infer_schema_length=None)
+    assert "4 failed, 0 undecided); gate: evil" in chat_line("job", "run-1", several, ARRIVED, "report")
     long = pl.DataFrame([rows[0] | {"gate": "g" * 700}], infer_schema_length=None)
     told = chat_line("job", "run-1", long, ARRIVED, "out/report.html")
     assert told.endswith("ggg...; report: out/report.html")
