@@ -113,7 +113,7 @@ def _come_true(row: dict[str, Any], name: str) -> str | None:
     predicted, observed, lower, upper = (row[each + name] for each in names)
     if predicted is None:
         return None
-    bounds = " in this log" if lower is None else f" (95 %: {lower:.2g} to {upper:.2g})"
+    bounds = "" if lower is None else f" (95 %: {lower:.2g} to {upper:.2g})"
     return f"{predicted:.2g} are positive in {observed:.2g} of cases{bounds}"
 
 

@@ -107,7 +107,7 @@ def test_units_have_no_bounds_of_rows():
     assert found["calibration"].table["lower"].null_count() == len(found["calibration"].table) > 0
     alarms, _ = found["probabilities"].sentences
     assert "95 %" not in alarms
-    assert alarms.endswith(" of cases in this log.")
+    assert alarms.endswith(" of cases.")
     chart = found["calibration"].question.draw(found["calibration"].table, compared(logs.exact(log)))
     assert chart.to_dict()["title"]["subtitle"] == "dashed: scores are what they say"
 

@@ -159,7 +159,10 @@ def _certified(curves: Curves, etas: Etas, method: Method) -> list[Areas]:
         false0, false1 = (1 - eta) * rising.fpr0, (1 - eta) * rising.fpr1
         row = rising.each_step(rising.row)
         steps = Steps(rising.tpr1 - rising.tpr0, row, true0, true1, false0, false1, origin)
-        found += zip(*enclosed(rising, *PR_RULES[method](steps)), strict=True)
+        # A sum of steps may exceed 1 by rounding.
+        found += zip(
+            *(np.minimum(area, 1) for area in enclosed(rising, *PR_RULES[method](steps))), strict=True
+        )
     return found
 
 
@@ -200,7 +203,7 @@ def _average_precisions(logs: Logs, prevalence: Sequence[float]) -> Floats:
             work = ratio[:, np.newaxis] * odds[place : place + many, np.newaxis]
             work += 1
             np.divide(recall[:, np.newaxis], work, out=work)
-            areas[part, place : place + many] = work.sum(axis=2)
+            areas[part, place : place + many] = np.minimum(work.sum(axis=2), 1)
     areas[~positives.any(axis=1) | ~negatives.any(axis=1)] = np.nan
     return areas
 

@@ -199,6 +199,19 @@ def test_bounds_of_a_grid_hold_for_every_rule_whatever_the_rows_were(method, row
         assert true["lower"] == true["value"] == true["upper"]
 
 
+def test_no_area_exceeds_1_by_rounding():
+    """Where all rows are positives, precision is 1, but the steps of recall may add up to 1 + 2e-16."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        log = pl.DataFrame({"model": "a", "label": rng.random(500) < 0.3, "score": rng.random(500)})
+        counts = nf.count_confusion(log, thresholds="exact")
+        areas = nf.compute_areas(counts, prevalence=1.0, metrics="pr_auc")
+        drawn = nf.bootstrap(counts, metric="pr_auc", prevalence=1.0, repeats=5)
+        for found in (areas, drawn):
+            lower, value, upper = found.select("lower", "value", "upper").row(0)
+            assert 1 - 1e-12 <= lower <= value <= upper <= 1
+
+
 @pytest.mark.parametrize("most", first_quick([0.01, 0.2, 1.0]))
 def test_partial_areas_equal_scikit_learn(most):
     log = random_log(2000, values=500)
