@@ -44,11 +44,13 @@ def compare(before: str, after: str, threshold: float, thresholds: str, **asked:
     """
     from nci_frames.counting.thresholds.grids import named_thresholds
     from nci_frames.jobs.two_logs import change_lines, change_table, compare_logs
+    from nci_frames.tables.numbers import format_threshold
 
     clean_up_when_interrupted()
     grid = named_thresholds(thresholds)
     at = grid if grid == "exact" else sorted({*grid, threshold})
     changes, *by_segment = compare_logs(before, after, threshold=threshold, thresholds=at, **asked)
+    tell(f"At threshold {format_threshold(threshold)}, each log at its own prevalence:")
     for line in change_lines(changes):
         tell(line)
     for found in by_segment:

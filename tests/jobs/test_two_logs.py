@@ -77,6 +77,7 @@ def test_no_p_value_is_said_to_be_zero(tmp_path):
 def test_the_scores_are_told_if_all_values_are_defined_also_with_weights(tmp_path):
     paths = [written(tmp_path / f"{name}.parquet", prevalence=0.2, hits=0.8, rows=400) for name in "ab"]
     plain = ended(0, "compare", *paths).output
+    assert plain.startswith("At threshold 0.5, each log at its own prevalence:\nforest: prevalence ")
     assert [line.split()[2] for line in plain.splitlines()[-2:]] == ["positives", "negatives"]
     weighted = pl.read_parquet(paths[1]).with_columns(
         w=pl.when(pl.col("label") == 1).then(4.0).otherwise(1.0)

@@ -142,6 +142,7 @@ def _reason(here: pl.Expr, there: pl.Expr, eta_moved: pl.Expr, rates_moved: pl.E
     crossed = eta_moved.is_null() | rates_moved.is_null()
     return first_reason(
         (pl.col("__met").is_null(), "the reference has no such operating point"),
+        (here.is_null() & there.is_null(), "the metric is undefined in the segment and in the reference"),
         (here.is_null(), "the metric is undefined in the segment"),
         (there.is_null(), "the metric is undefined in the reference"),
         (crossed, "the metric is undefined for the rates of one at the prevalence of the other"),

@@ -93,6 +93,10 @@ def test_operating_points_are_compared_at_the_thresholds_that_they_have():
     [
         ([("at", 0, 0, 5, 5), ("de", 1, 1, 1, 1)], "the metric is undefined in the reference"),
         ([("at", 1, 1, 1, 1), ("de", 0, 0, 5, 5)], "the metric is undefined in the segment"),
+        (
+            [("at", 0, 0, 5, 5), ("de", 0, 0, 5, 5)],
+            "the metric is undefined in the segment and in the reference",
+        ),
         ([("at", 1, 0, 1, 0), ("de", 0, 1, 0, 1)], "the metric is undefined for the rates of one"),
     ],
 )
