@@ -459,3 +459,20 @@ def test_no_alert_at_all_may_be_the_cheapest_threshold():
     row = answer.row(by_predicate=pl.col("model") == "const", named=True)
     assert row["threshold"] == math.inf
     assert [row[name] for name in ("value", "lower", "upper")] == pytest.approx([0.02] * 3)
+
+
+def test_where_a_model_leads_that_is_not_compared_the_certified_map_is_unknown():
+    """It leads where the prevalence is very high, far from those asked for, and there are too many models."""
+    rows = [("far", 100, 900, 20, 5), *((f"m{k:02}", 90 - k // 3, 500 + k, 60, 10 + k) for k in range(24))]
+    names, *cells = zip(*rows, strict=True)
+    low, high = np.array(cells[:2]), np.array(cells[2:])
+    tp, fp = np.stack([low, high], axis=2).reshape(2, -1)
+    counts = counts_at(
+        tp, fp, 100, 1000, model=np.repeat(names, 2), threshold=np.tile([0.2, 0.8], len(names))
+    )
+    compared = nf.compare_models(counts, prevalence=[0.01, 0.02], repeats=20)
+    assert compared.decisions["model"][0] == "far"
+    first = compared.certified.row(0, named=True)
+    assert (first["lambda_start"], first["verdict"]) == (0.0, "unknown")
+    assert "was not compared" in first["reason"]
+    assert compared.certified["verdict"].to_list()[1] == "several"

@@ -20,6 +20,8 @@ from nci_frames.schemas import CELLS, CERTIFIED_MAP, COUNTS, WEIGHT, checked
 _TESTED = 32
 #: Smallest tested value above 0; and the factor beyond the last border, if support never ends.
 _SMALLEST, _FAR = 1e-6, 1e6
+#: Reason where the best model of the log was left out.
+_NOT_COMPARED = "the best model here was not compared, since it does not lead at any prevalence asked for"
 
 
 #: The models that may be the best at a value of lambda, and the reason why it is unknown.
@@ -139,7 +141,11 @@ def certified_ranges(
     support = lowest_supported_prevalence(total, metric="f_beta").select(
         "model", *keys, reach=(1 - pl.col("prevalence")) / pl.col("prevalence"), why="reason"
     )
-    ranges = decisions.join(support, on=["model", *keys], nulls_equal=True, maintain_order="left")
+    # Of very many models, only those that lead somewhere are compared.
+    unknown = pl.when(pl.col("reach").is_null()).then(pl.lit(_NOT_COMPARED))
+    ranges = decisions.join(
+        support, on=["model", *keys], how="left", nulls_equal=True, maintain_order="left"
+    ).with_columns(why=pl.coalesce("why", unknown))
     tested = _tested(ranges)
     within = (pl.col("at") <= pl.col("reach") * (1 + 1e-9)).fill_null(value=False)
     best = (
