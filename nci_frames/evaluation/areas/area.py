@@ -102,11 +102,11 @@ def all_areas() -> list[Area]:
 
 
 def enclosed(curves: Curves, value: Floats, lower: Bound, upper: Bound) -> Areas:
-    """Sum value and bounds over the steps: equal for tied steps, and never reversed by rounding."""
-    total = curves.sum(value)
+    """Sum value and bounds over the steps: equal for tied steps; by rounding never reversed, or above 1."""
+    total = np.minimum(curves.sum(value), 1)
     if curves.tied.all():
         return total, total, total
     low, high = lower(), upper()
     if curves.tied.any():
         low, high = np.where(curves.tied, value, low), np.where(curves.tied, value, high)
-    return total, np.minimum(curves.sum(low), total), np.maximum(curves.sum(high), total)
+    return total, np.minimum(curves.sum(low), total), np.clip(curves.sum(high), total, 1)

@@ -159,10 +159,7 @@ def _certified(curves: Curves, etas: Etas, method: Method) -> list[Areas]:
         false0, false1 = (1 - eta) * rising.fpr0, (1 - eta) * rising.fpr1
         row = rising.each_step(rising.row)
         steps = Steps(rising.tpr1 - rising.tpr0, row, true0, true1, false0, false1, origin)
-        # A sum of steps may exceed 1 by rounding.
-        found += zip(
-            *(np.minimum(area, 1) for area in enclosed(rising, *PR_RULES[method](steps))), strict=True
-        )
+        found += zip(*enclosed(rising, *PR_RULES[method](steps)), strict=True)
     return found
 
 
