@@ -11,6 +11,7 @@ from nci_frames.base.errors import InvalidRowsError, ParameterError
 from nci_frames.base.folders import check_apart, publishing
 from nci_frames.base.memory import check_table
 from nci_frames.base.messages import Option, listed, quantity
+from nci_frames.base.threads import map_in_threads
 from nci_frames.counting.count import Tally
 from nci_frames.counting.engine.progress import step_shown
 from nci_frames.counting.logs.scan import scan_behind, scan_predictions
@@ -208,9 +209,14 @@ def write_files(
     """Write the requested files: reports with this *content*, and their tables and charts."""
     for kind in options.formats:
         write_form(comparison, folder / f"report.{kind}", **content)
-    for kind in options.tables:
-        for name, table in {"counts": counts, **comparison.tables}.items():
-            save_table(table, folder / "tables" / f"{name}.{kind}")
+    tables = {"counts": counts, **comparison.tables} if options.tables else {}
+    files = {
+        folder / "tables" / f"{name}.{kind}": table
+        for kind in options.tables
+        for name, table in tables.items()
+    }
+    # Arrow compresses without holding the GIL.
+    list(map_in_threads(save_table, files.values(), files))
     for name, chart in (report_charts(comparison) if options.charts else {}).items():
         for kind in options.charts:
             save_chart(chart, folder / "charts" / f"{name}.{kind}")
