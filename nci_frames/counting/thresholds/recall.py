@@ -5,6 +5,8 @@ nothing if all of them have the same score. So thresholds that cut the positives
 average precision at every prevalence, whatever the negatives are. Rare positives also fit into memory.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -34,27 +36,34 @@ def read_positives(scan: Scan, budget: Budget) -> Positives | None:
     log = scan.prepare(scan.source.frame, wide=True) if wide else scan.raw
     names = [score_name(place) for place in range(len(scan.models))] if wide else ["model", "score"]
     wanted = (pl.col(REASON) == 0) & (pl.col("label").cast(pl.UInt8) == 1)
-    found, scores = [], 0
+    found: dict[str | None, list[pl.Series]] = {}
+    scores = 0
     with row_groups_ahead(1, local=bool(scan.source.files)):
         for batch in scan.batches(
             log.filter(wanted).select(names), chunk_size=BATCH_ROWS, maintain_order=False
         ):
-            found.append(batch)
-            scores += len(batch) * (len(names) if wide else 1)
+            for model, mine in zip(scan.models, batch, strict=True) if wide else _each_model(batch):
+                found.setdefault(model, []).append(mine)
+                scores += len(mine)
             if scores > most:
                 return None
     if not scores:
         return None
-    rows = pl.concat(found)
-    by_model = (
-        dict(zip(scan.models, rows, strict=True))
-        if wide
-        else {key[0]: mine["score"] for key, mine in rows.partition_by("model", as_dict=True).items()}
-    )
     # In the order of counts; adding zero turns -0.0 into 0.0.
-    in_order = sorted(by_model.items(), key=lambda item: (item[0] is not None, item[0] or ""))
-    known = [mine.drop_nulls().drop_nans().to_numpy() for _, mine in in_order]
+    in_order = sorted(found.items(), key=lambda item: (item[0] is not None, item[0] or ""))
+    known = [pl.concat(mine).drop_nulls().drop_nans().to_numpy() for _, mine in in_order]
     return [np.sort(mine + 0) for mine in known if len(mine)]
+
+
+def _each_model(batch: pl.DataFrame) -> Iterator[tuple[str | None, pl.Series]]:
+    """Yield the scores of each model of a batch."""
+    names = batch["model"]
+    # Most batches have a single model, and this comparison is faster than groups.
+    if len(names) and names.eq_missing(names[:1]).all():
+        yield names[0], batch["score"]
+        return
+    for (model,), mine in batch.partition_by("model", as_dict=True).items():
+        yield model, mine["score"]
 
 
 def cut_evenly(positives: Positives, share: float, most: int = MOST_THRESHOLDS) -> Floats | None:
@@ -64,30 +73,32 @@ def cut_evenly(positives: Positives, share: float, most: int = MOST_THRESHOLDS) 
     more than *most* thresholds are needed.
     """
     thinned, allowed = zip(*(_thinned(mine, share) for mine in positives), strict=True)
-    scores, models = np.concatenate(thinned), np.repeat(np.arange(len(thinned)), [*map(len, thinned)])
+    scores = np.concatenate(thinned)
     order = np.argsort(scores, kind="stable")
-    scores = scores[order]
+    scores, rows = scores[order], len(order)
+    in_order = np.empty(rows, np.int64)
+    in_order[order] = np.arange(rows)
+    # For a bin that begins at a row: the row with which the first model exceeds its share.
+    beyond = np.full(rows + 1, rows)
+    for mine, most_rows in zip(np.split(in_order, np.cumsum([*map(len, thinned)])), allowed, strict=False):
+        late = mine[most_rows:]
+        beyond[mine[: len(late)]] = late
+    beyond = np.minimum.accumulate(beyond[::-1])[::-1]
+    starts = np.append(np.flatnonzero(np.append(True, scores[1:] != scores[:-1])), rows)
     lowest, highest = min(mine[0] for mine in positives), max(mine[-1] for mine in positives)
     # Separate negatives above all positives from the highest positive.
     grid = [lowest, highest, *successors(np.array([highest]), scores.dtype.type)]
-    first, after = (np.searchsorted(scores, scores, side) for side in ("left", "right"))
-    model_of, place, at = models[order].tolist(), 0, lowest
-    left = list(allowed)
-    while place < len(model_of):
-        model = model_of[place]
-        left[model] -= 1
-        place += 1
-        if left[model] >= 0:
-            continue
+    at, row = lowest, int(beyond[0])
+    while row < rows:
         if len(grid) == most:
             return None
-        score = scores[place - 1]
-        if score > at:
-            at, place = score, int(first[place - 1])
+        run = int(starts.searchsorted(row, "right"))
+        if scores[row] > at:
+            at, begin = scores[row], starts[run - 1]
         else:  # ties may hold more than a share
-            at, place = successors(np.array([score]), scores.dtype.type)[0], int(after[place - 1])
+            at, begin = successors(scores[row : row + 1], scores.dtype.type)[0], starts[run]
         grid.append(at)
-        left = list(allowed)
+        row = int(beyond[begin])
     return np.unique(grid).astype(np.float64)
 
 
