@@ -20,11 +20,11 @@ from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.passes import Scores, count_at, find_scores
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.thresholds.grids import AutoThresholds
-from nci_frames.counting.thresholds.recall import Positives, cut_evenly, cut_wide, read_positives
+from nci_frames.counting.thresholds.recall import Positives, cut_positives, cut_wide, read_positives
 from nci_frames.schemas import LIGHTEST, WEIGHT
 
 _PASSES = 8
-#: Passes with thresholds that cut the positives evenly, before a grid is refined instead.
+#: Passes with thresholds that cut the positives, before a grid is refined instead.
 _CUTS = 3
 #: Average number of parts of a bin that is cut between its negatives.
 _PARTS = 4
@@ -248,7 +248,7 @@ def count_to_tolerance(
 ) -> tuple[Chosen, Counted]:
     """Count a log of more rows than ``EXACT_ROWS`` at thresholds that bound the areas of every model.
 
-    Thresholds that cut the positives evenly nearly always suffice; unneeded ones are dropped from the
+    Thresholds that cut the positives nearly always suffice; unneeded ones are dropped from the
     counts. If the positives do not fit into memory, a grid is refined pass by pass.
 
     Parameters
@@ -311,12 +311,12 @@ def count_to_tolerance(
 def _cuts(positives: Positives, tolerance: float) -> Iterator[Floats]:
     """Yield thresholds that probably bound all areas, the best ones to try first.
 
-    Bins with half of the tolerance bound the areas of most models, those with a quarter nearly always; a few
-    more thresholds cost less than a second pass.
+    Bins with two thirds of the tolerance bound the areas of nearly all models with thousands of positives; a
+    few more thresholds cost less than a second pass.
     """
     if positives:
-        for part, most in ((4, _FEW), (2, MOST_THRESHOLDS)):
-            grid = cut_evenly(positives, tolerance / part, most)
+        for part, most in ((1.5, _FEW), (1, MOST_THRESHOLDS)):
+            grid = cut_positives(positives, tolerance / part, most)
             if grid is not None:
                 yield grid
 

@@ -1,8 +1,10 @@
 """Thresholds that cut the positives of every model into small parts.
 
 A bin contributes at most its share of the positives to the width of the certified bounds of an area, and
-nothing if all of them have the same score. So thresholds that cut the positives evenly bound ROC-AUC, and
-average precision at every prevalence, whatever the negatives are. Rare positives also fit into memory.
+nothing if all of them have the same score. To that of average precision, it contributes about this share
+times the relative change of recall along it. For a given number of bins, their sum is smallest if shares grow
+with the root of recall. So such thresholds bound ROC-AUC, and average precision at every prevalence, whatever
+the negatives are. Rare positives also fit into memory.
 """
 
 from collections.abc import Iterator
@@ -66,13 +68,13 @@ def _each_model(batch: pl.DataFrame) -> Iterator[tuple[str | None, pl.Series]]:
         yield model, mine["score"]
 
 
-def cut_evenly(positives: Positives, share: float, most: int = MOST_THRESHOLDS) -> Floats | None:
-    """Return thresholds such that no model has more than a share of its positives between two of them.
+def cut_positives(positives: Positives, share: float, most: int = MOST_THRESHOLDS) -> Floats | None:
+    """Return thresholds with at most *share*·√recall of the positives of each model between two of them.
 
-    Tied positives may exceed the share; they get a bin of their own, up to the next float. Return None if
-    more than *most* thresholds are needed.
+    Recall is that of the lower one; bins need not be smaller than share/8. Tied positives may exceed this;
+    they get a bin of their own, up to the next float. Return None if more than *most* thresholds are needed.
     """
-    thinned, allowed = zip(*(_thinned(mine, share) for mine in positives), strict=True)
+    thinned, ends = zip(*(_thinned(mine, share) for mine in positives), strict=True)
     scores = np.concatenate(thinned)
     order = np.argsort(scores, kind="stable")
     scores, rows = scores[order], len(order)
@@ -80,9 +82,9 @@ def cut_evenly(positives: Positives, share: float, most: int = MOST_THRESHOLDS) 
     in_order[order] = np.arange(rows)
     # For a bin that begins at a row: the row with which the first model exceeds its share.
     beyond = np.full(rows + 1, rows)
-    for mine, most_rows in zip(np.split(in_order, np.cumsum([*map(len, thinned)])), allowed, strict=False):
-        late = mine[most_rows:]
-        beyond[mine[: len(late)]] = late
+    for mine, last in zip(np.split(in_order, np.cumsum([*map(len, thinned)])), ends, strict=False):
+        some = last < len(mine)
+        beyond[mine[some]] = mine[last[some]]
     beyond = np.minimum.accumulate(beyond[::-1])[::-1]
     starts = np.append(np.flatnonzero(np.append(True, scores[1:] != scores[:-1])), rows)
     lowest, highest = min(mine[0] for mine in positives), max(mine[-1] for mine in positives)
@@ -102,11 +104,14 @@ def cut_evenly(positives: Positives, share: float, most: int = MOST_THRESHOLDS) 
     return np.unique(grid).astype(np.float64)
 
 
-def _thinned(mine: NDArray[np.floating], share: float) -> tuple[NDArray[np.floating], int]:
-    """Return ascending scores thinned at regular steps, and the number of them within a share."""
-    most = max(int(share * len(mine)), 1)
-    step = max(most // _PARTS_OF_A_SHARE, 1)
-    return mine[step - 1 :: step], (most + 1) // step - 1
+def _thinned(mine: NDArray[np.floating], share: float) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
+    """Return ascending scores thinned at regular steps, and where a bin that begins at each must end."""
+    most = max(share * len(mine), 1)
+    step = max(int(most) // _PARTS_OF_A_SHARE, 1)
+    scores = mine[step - 1 :: step]
+    places = np.arange(len(scores))
+    recall = np.maximum(1 - (places + 1) * step / len(mine), 0)
+    return scores, places + np.maximum((most * np.sqrt(recall) + 1) // step - 1, 1).astype(np.int64)
 
 
 def cut_wide(grid: Floats, positives: Positives, widths: Floats, tolerance: float) -> Floats:
