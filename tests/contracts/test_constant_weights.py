@@ -21,7 +21,9 @@ MORE: dict[str, list[dict[str, Any]]] = {
         {"metric": metrics, "threshold": at} | units
         for metrics, at in ((["pr_auc", "roc_auc"], None), (["precision", "recall"], 0.5))
         for units in (ROWS, UNITS)
-    ],
+    ]
+    # Supported, so that its bounds allow for unseen rows.
+    + [{"metric": "pr_auc", "threshold": None, "prevalence": 0.4} | ROWS],
     "calibration_curve": [{}, {"bins": 4}],
     "certify_decision_map": [ROWS],
     "compare_best": [

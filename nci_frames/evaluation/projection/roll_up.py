@@ -122,7 +122,7 @@ def roll_up(
     else:
         counted = pl.col("tp").count().cast(pl.Int64), pl.col("tp").null_count().cast(pl.Int64)
         sizes = (size.alias(name) for size, name in zip(counted, ("segments", "skipped"), strict=True))
-        pooled = rates_of(add_cells(frame, by, *common, *sizes))
+        pooled = rates_of(add_cells(frame, by, *common, *sizes, *_worth(frame)))
     whole = project(pooled.drop("segments", "skipped")).with_columns(average=pl.lit("micro"))
     if is_field(prevalence):
         on, told = [*groups, *same, "metric", "beta"], ["supported", "reason"]
@@ -160,6 +160,15 @@ def _means(each: pl.DataFrame, by: list[str]) -> pl.DataFrame:
         supported=pl.col("supported").all(ignore_nulls=False),
         reason=pl.col("reason").drop_nulls().first(),
     )
+
+
+def _worth(rates: pl.DataFrame) -> list[pl.Expr]:
+    """Return the effective number of negatives of all segments together, if it is known of each (Kish)."""
+    if "effective_negatives" not in rates.columns:
+        return []
+    rows = pl.col("negatives")
+    squares = (rows**2 / pl.col("effective_negatives")).sort().sum()
+    return [pl.when(squares > 0).then(rows.sum() ** 2 / squares).alias("effective_negatives")]
 
 
 def _common(name: str) -> pl.Expr:

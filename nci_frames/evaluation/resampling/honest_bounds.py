@@ -223,8 +223,6 @@ class _Known:
             for above, end in ((0.0, "below"), (1.0, "above")):
                 unseen = pl.col(f"{name}_{end}" if ends is _ENDS else name)
                 hits = pl.col(hit) * (1 - unseen) + rows * unseen * above
-                if self.pooled.schema[hit].is_integer():
-                    hits = hits.round().cast(pl.Int64)
                 parts = []
                 for of_scores in {area.of_scores for area in areas}:
                     found = pl.when(beyond).then(hit).otherwise(hits) if of_scores else hits

@@ -189,6 +189,23 @@ def test_micro_is_the_pool_and_a_common_prevalence_is_written_down():
     assert found.equals(found.sort(found.columns[:6]))
 
 
+def test_rows_of_weight_a_hundred_support_a_pool_as_so_many_rows():
+    counts = counts_at([60, 80], [3, 2], 100, 1000, model="a", segment=[1, 2])
+    none = {name: pl.lit(0, pl.Int64) for name in ("tp", "fn", "fp", "tn")}
+    weighted = pl.concat(
+        counts.with_columns(weight=pl.lit(weight), **{cell: none[cell] for cell in cells})
+        for weight, cells in ((1.0, ("fp", "tn")), (100.0, ("tp", "fn")))
+    )
+    asked = {"over": "segment", "metrics": "precision", "prevalence": [0.01, 0.2]}
+    plain, same = (nf.roll_up(nf.compute_rates(of), **asked) for of in (counts, weighted))
+    assert_frame_equal(same, plain)
+    assert plain.filter(average="micro")["supported"].to_list() == [False, True]
+    # In one segment a row stands for a hundred: 1,000 and 1,000 rows are worth 1,020 (Kish).
+    thinned = counts.with_columns(weight=pl.when(segment=2).then(100.0).otherwise(1.0))
+    told = nf.roll_up(nf.compute_rates(thinned), **asked | {"prevalence": [0.02, 0.05]})
+    assert told.filter(average="micro")["supported"].to_list() == [False, True]
+
+
 def test_undefined_segments_are_skipped_and_counted():
     rates = cells(("at", 40, 5, 10, 45), ("de", 0, 0, 8, 64), ("fr", 0, 3, 0, 7)).with_columns(
         threshold=pl.Series([0.3, 0.5, 0.7])
