@@ -107,7 +107,7 @@ def _nothing(answer: Answer) -> str:
     if sure is not None:
         return f"no threshold is known to keep this budget with confidence {sure:g}: the log has too few rows"
     if _without_alerts(answer):
-        more = "the rows that score highest stand for more alerts"
+        more = "the rows at the highest threshold counted stand for more alerts"
         return f"no model raises an alert within this budget: in this log {more}"
     reasons = answer.models["reason"].unique().to_list()
     return none + (f": {reasons[0]}" if len(reasons) == 1 and reasons[0] else "")

@@ -71,8 +71,8 @@ def test_a_budget_below_one_row_of_the_log_is_told_and_recommends_no_model():
     for alerts in (0, 0.01):
         compared = asked(alerts, None)
         assert answer_lines(compared.said)[1:] == [
-            "No model raises an alert within this budget: in this log the rows that score highest stand for "
-            "more alerts"
+            "No model raises an alert within this budget: in this log the rows at the highest threshold "
+            "counted stand for more alerts"
         ]
         bounds = compared.answer.select("lower", "upper", "^pos_fraction.*$")
         assert compared.answer["threshold"].to_list() == [float("inf")]

@@ -26,6 +26,8 @@ from nci_frames.schemas import LIGHTEST, WEIGHT
 _PASSES = 8
 #: Passes with thresholds that cut the positives, before a grid is refined instead.
 _CUTS = 3
+#: Largest step of the root of recall: 5 % of a recall of 0.01, 1.6 % of one of 0.1.
+_STEP = 0.0025
 #: Average number of parts of a bin that is cut between its negatives.
 _PARTS = 4
 #: Up to this many thresholds cost little more than a few.
@@ -132,25 +134,31 @@ def fewest(
     *,
     most: int = MOST_THRESHOLDS,
 ) -> NDArray[np.intp]:
-    """Return the indices of few thresholds of a grid that keep every quantity small.
+    """Return the indices of few thresholds of a grid that keep every quantity, and steps of recall, small.
 
     Starting from the coarsest grid, the bins that contribute most are split in two by their rows, until the
-    quantities are small enough, the thresholds are too many, or no bin can be split.
+    quantities are small enough, the thresholds are too many, or no bin can be split. So are bins in which the
+    root of the recall of a model changes by more than ``_STEP``: areas may need none of the thresholds at
+    which a good model keeps a budget of alerts.
     """
     last = len(counts.grid) - 1
+    positives = counts.positives
+    root = np.sqrt(positives[:, 1:] / np.maximum(positives[:, :1], np.finfo(float).tiny))
     reached = [part.sum(axis=0) for part in (counts.positives, counts.negatives)]
     below = -sum(rows[1:] / max(rows[0], 1) for rows in reached)  # up to a constant
     kept = np.unique([0, last])
     while True:
         parts = measure(counts.only(kept))
         low, high = kept[:-1], kept[1:]
-        adds = np.where(high - low > 1, parts.max(axis=0)[1:-1], 0)
-        most_added = adds.max(initial=0)
+        whole = high - low == 1
+        adds = np.where(whole, 0, parts.max(axis=0)[1:-1])
         excess = worst(parts) / enough
-        if excess <= 1 or len(kept) >= most or most_added == 0:
+        cut = ~whole & ((root[:, low] - root[:, high]).max(axis=0, initial=0) > _STEP)
+        if excess > 1:
+            # Smaller steps near the goal avoid unneeded thresholds.
+            cut |= adds > adds.max(initial=0) / np.clip(excess, 1.5, 64)
+        if len(kept) >= most or not cut.any():
             return kept
-        # Smaller steps near the goal avoid unneeded thresholds.
-        cut = adds > most_added / np.clip(excess, 1.5, 64)
         low, high = low[cut], high[cut]
         middle = np.searchsorted(below, (below[low] + below[high]) / 2)
         kept = np.union1d(kept, np.clip(middle, low + 1, high - 1))
