@@ -67,6 +67,13 @@ class ClassLog:
         mean = np.divide(of_class, self.independent, out=np.zeros(len(of_class)), where=of_class > 0)
         return np.asarray(np.where(mean > 0, np.maximum(mean, self.heaviest[:, None]), 0.0).T)
 
+    @cached_property
+    def scattered(self) -> Floats:
+        """Change of ``total`` if as many wrong decisions were spread as with one more row of each."""
+        apart = 1 - np.eye(len(self.total))
+        wrong, spread = self.total * apart, (self.total + self.unseen) * apart
+        return np.asarray(np.nan_to_num(rates_of(spread)) * wrong.sum(axis=1, keepdims=True) - wrong)
+
 
 def rates_of(total: Floats) -> Floats:
     """Return the shares along the last axis, the decisions; NaN without rows.

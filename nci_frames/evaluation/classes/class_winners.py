@@ -104,7 +104,6 @@ def class_winners(
     hint = f"take one of all classes, such as 'macro_f_beta', or say of which class: {Option('of')}"
     known = class_metric(metric, of_all=None if of is not None else hint)
     better_sign(known)
-    of_each = known.of
     ends = {"start": one_mix("start", scenarios_of(start)), "end": one_mix("end", scenarios_of(end))}
     logs, asked = read_mixes(collected(class_counts, scenarios=False), ends, [known], beta=beta, cost=cost)
     if of is not None:
@@ -112,8 +111,8 @@ def class_winners(
             msg, hint = f"the metric {known.name!r} is one of all classes", f"omit {Option('of')}"
             raise ParameterError(msg, hint=hint)
         classes = logs.names.filter(pl.Series(asked.classes)).to_list()
-        place = np.flatnonzero(asked.classes)[place_of_class(f"{Option('of')}", of, classes)]
-        known = replace(known, of=lambda mix: of_each(mix)[..., place], of_each=False)
+        place = place_of_class(f"{Option('of')}", of, classes)
+        known = known.of_class(np.flatnonzero(asked.classes)[[place]])
     return logs.table(CLASS_WINNERS, lambda models: _ranges(known, models, asked), "start")
 
 

@@ -42,10 +42,13 @@ def slopes(metric: ClassMetric, mixes: Mixes, rates: Floats) -> Floats:
 
 
 def influences(log: ClassLog, metric: ClassMetric, mixes: Mixes, rates: Floats) -> Floats:
-    """Return the change of the metric by one more row of weight 1: (mixes, outputs, names, names)."""
+    """Return the change of the metric by one more row of weight 1: (mixes, outputs, names, names).
+
+    The rates are of shape (names, names), or (mixes, names, names).
+    """
     of_class = log.total.sum(axis=1)
     slope = slopes(metric, mixes, rates)
-    mean = (np.nan_to_num(rates) * slope).sum(axis=-1, keepdims=True)
+    mean = (np.nan_to_num(rates)[..., None, :, :] * slope).sum(axis=-1, keepdims=True)
     each = np.divide(1.0, of_class, out=np.zeros(len(of_class)), where=of_class > 0)
     return np.asarray((slope - mean) * each[:, None])
 
@@ -93,21 +96,40 @@ def _by_slopes(log: ClassLog, metric: ClassMetric, mixes: Mixes, level: float) -
     """Return bounds by the delta method, on the logit of the metric's range, of shape (2, mixes, outputs).
 
     A decision that no row of a class got may still occur in a few of a hundred rows. So the bounds include
-    those of the log with one more row of each class, spread over all decisions (``ClassLog.unseen``).
+    those of three similar logs: with one more row of each class, spread over all decisions; with less uneven
+    wrong decisions (``ClassLog.scattered``), since few rows of many decisions make all precisions seem better
+    than they are; and with the decision that a class never got, but that would do this metric the most harm.
     """
-    z, of_mix, found = normal_quantile(level), np.zeros(1), []
+    z, of_mix, found = normal_quantile(level), np.zeros((len(mixes.names), 1)), []
     if mixes.errors is not None:
         of_mix = _by_mix(metric, mixes, log.rates, mixes.errors.max(axis=1))
         found.append(_at_bounds(metric, mixes, log.rates, mixes.errors))
-    for more in (0 * log.unseen, log.unseen):
-        near = rates_of(log.total + more / len(more))
-        value, influence = mixes.value(metric, near), influences(log, metric, mixes, near)
-        added = (influence**2 * more**2 / len(more)).sum(axis=(-1, -2))
-        variance = _variance(log, influence) + added
-        half = np.hypot(np.sqrt(np.maximum(variance, 0)) * z, of_mix)
-        found.append(_in_range(value, half, *mixes.range(metric)))
+    for more in (0 * log.unseen, log.scattered, log.unseen / len(log.unseen)):
+        influence, bounds = _with_more(log, metric, mixes, more, z, of_mix)
+        found.append(bounds)
+    # The row that does the most harm is another one for each mix and output.
+    (of_each, outputs, *shape), worse = influence.shape, -1 if metric.direction == "maximize" else 1
+    never = np.where(log.total == 0, log.unseen, 0.0)
+    place = (worse * influence * never).reshape(of_each * outputs, -1).argmax(axis=1)
+    rows = np.where(np.arange(never.size) == place[:, None], never.ravel(), 0.0).reshape(-1, *shape)
+    one = metric.of_class(np.tile(np.arange(outputs), of_each)) if metric.of_each else metric
+    each = replace(mixes, priors=np.repeat(mixes.priors, outputs, axis=0))
+    own = np.broadcast_to(of_mix, (of_each, outputs)).reshape(-1, 1)
+    low, high = np.reshape(_with_more(log, one, each, rows, z, own)[1], (2, of_each, outputs))
+    found.append((low, high))
     lower, upper = zip(*found, strict=True)
     return np.array([np.fmin.reduce(lower), np.fmax.reduce(upper)])
+
+
+def _with_more(
+    log: ClassLog, metric: ClassMetric, mixes: Mixes, more: Floats, z: float, of_mix: Floats
+) -> tuple[Floats, FloatPair]:
+    """Return the influences of rows, and bounds, of the log with *more* rows."""
+    near = rates_of(log.total + more)
+    influence = influences(log, metric, mixes, near)
+    added = (influence**2 * (log.unseen * np.maximum(more, 0))[..., None, :, :]).sum(axis=(-1, -2))
+    half = np.hypot(np.sqrt(np.maximum(_variance(log, influence) + added, 0)) * z, of_mix)
+    return influence, _in_range(mixes.value(metric, near), half, *mixes.range(metric))
 
 
 def _by_mix(metric: ClassMetric, mixes: Mixes, rates: Floats, errors: Floats) -> Floats:

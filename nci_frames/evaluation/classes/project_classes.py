@@ -83,9 +83,11 @@ def project_classes(
 
     Notes
     -----
-    "delta" bounds are computed on the logit of the metric's range, and extended to those of the log with one
-    more row of each class, spread over all decisions, since a decision that a class never got may be rare.
-    Where weights differ within a class, that row has the weight of the heaviest row with the decision.
+    "delta" bounds are computed on the logit of the metric's range, and extended to those of three similar
+    logs, since a decision that a class never got may be rare: with one more row of each class, spread over
+    all decisions; with as many wrong decisions, spread as in that log; and with one row of the decision that
+    a class never got and that would harm the metric most. Where weights differ within a class, a row has the
+    weight of the heaviest row with the decision.
     "bootstrap" bounds are percentiles of logs drawn within each class (with several weights, within each
     weight), extended to the "delta" bounds where these are wider: percentiles alone covered the precision of
     a rare class in 0.78 of the logs with 20 to 100 rows of a class.

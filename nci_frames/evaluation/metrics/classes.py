@@ -4,12 +4,13 @@ With the class shares p and the rates R[c, d] of decision d among rows of class 
 functions of arrays that may be complex, for complex-step derivatives. NaN means undefined.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Flags, Floats
@@ -63,6 +64,16 @@ class ClassMetric(Metric):
     def in_words(self, beta: float) -> str:
         """Return the display name, such as macro F1."""
         return (self.title or self.name.replace("_", " ")).replace("f beta", f"F{beta:g}")
+
+    def of_class(self, places: Sequence[int] | NDArray[np.integer]) -> "ClassMetric":
+        """Return the metric of one class: of another one at each mix, or of the same one at all."""
+
+        def of(mix: Mix) -> Numbers:
+            values = self.of(mix)
+            at = np.reshape(places, (-1, *[1] * (values.ndim - 1)))
+            return np.take_along_axis(values, at, axis=-1)[..., 0]
+
+        return replace(self, of=of, of_each=False)
 
     def values(self, mix: Mix) -> Numbers:
         """Return the value with a last axis of classes, or of length 1."""

@@ -56,6 +56,21 @@ def test_bounds_hold_the_truth_at_a_shifted_mix(interval, logs, sizes):
     assert coverage["held"].mean() < 0.985
 
 
+def test_bounds_hold_the_precision_of_rare_classes_that_a_common_one_is_seldom_taken_for():
+    """Of a hundred rows of a common class, two are taken for each rare one: a quarter of bounds missed."""
+    rng, logs = np.random.default_rng(6), 100
+    rates = np.full((10, 10), 0.15 / 9)
+    np.fill_diagonal(rates, 0.85)
+    options = {"priors": {**dict.fromkeys(range(9), 0.3 / 9), 9: 0.7}, "metrics": ["precision"]}
+    truth = nf.project_classes(counts_of_rows(rates * 90_000), **options)["value"]
+    held = np.zeros(10)
+    for _ in range(logs):
+        rows = np.array([rng.multinomial(100, of_class) for of_class in rates])
+        found = nf.project_classes(counts_of_rows(rows), **options, interval="delta")
+        held += ((found["lower"] <= truth) & (found["upper"] >= truth)).to_numpy()
+    assert held.min() / logs > 0.9
+
+
 def test_both_bounds_hold_the_value_and_are_repeatable():
     counts = counts_of_rows(drawn_rows(np.random.default_rng(1), (30, 20, 12)))
     options = {"priors": FIELD, "metrics": ["accuracy", "precision", "recall", "mcc"]}
