@@ -33,6 +33,8 @@ class BucketCounts(NamedTuple):
     even: Sequence[float]
     #: Numbers of positives and negatives, unweighted.
     drawn: Sequence[int]
+    #: Weight of the heaviest row if weights differ within a class, else 0.
+    mixed: float = 0.0
 
     @property
     def buckets(self) -> int:
@@ -115,7 +117,7 @@ def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKET
         shape = (len(buckets), len(bins) + 1)
         lowest = first[begin:end] - start
         weights = None if weighing is None else weighing[begin:end]
-        classes, totals, heaviest, even, drawn = [], [], [], [], []
+        classes, totals, heaviest, even, drawn, mixed = [], [], [], [], [], 0.0
         for hit, missed in (("tp", "fn"), ("fp", "tn")):
             reached, rest = (counts[name][start:stop].to_numpy() for name in (hit, missed))
             rows = np.append(rows_of_thresholds(reached, lowest), rest[lowest])
@@ -128,12 +130,14 @@ def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKET
                 rows = rows * np.append(np.repeat(weights, size[begin:end]), weights)
             heaviest.append(1.0 if weights is None else float(weights[of_class > 0].max(initial=0.0)))
             even.append(_even(of_class, weights))
+            if weights is not None and len(np.unique(weights[(of_class > 0) & (weights > 0)])) > 1:
+                mixed = float(weights.max())
             drawn.append(int(of_class.sum()))
             classes.append(sparse_rows(rows, cells, shape))
             total = np.bincount(cells[1], rows, len(bins) + 1)
             totals.append(total.astype(np.int64) if weights is None else total)
         histogram = Histogram(groups[int(begin)], bins, totals[0], totals[1], every_score)
-        found.append(BucketCounts(histogram, classes, heaviest, even, drawn))
+        found.append(BucketCounts(histogram, classes, heaviest, even, drawn, mixed))
     return found
 
 
@@ -220,6 +224,11 @@ class StrataCounts:
     def heaviest(self) -> Sequence[float]:
         """Largest weight of a positive, and of a negative; 0 without such rows."""
         return [float(np.max(self.weights[rows > 0], initial=0.0)) for rows in self.rows.rows]
+
+    @property
+    def mixed(self) -> float:
+        """Weight of the heaviest row if weights differ within a class, else 0."""
+        return 0.0 if self.same_within_classes else float(self.weights.max())
 
     @property
     def lightest(self) -> float:

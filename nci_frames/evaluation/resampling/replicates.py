@@ -29,7 +29,7 @@ from nci_frames.evaluation.resampling import few_rows
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.point_metrics import CASES, PointMetrics, WithinBudget, near_budget
 from nci_frames.evaluation.resampling.resampling import Asked, Resampling
-from nci_frames.evaluation.resampling.samplers import counted_groups, draws
+from nci_frames.evaluation.resampling.samplers import counted_groups, draws, with_unseen_positive
 from nci_frames.schemas import beside
 
 #: So many negatives of a kind may exist for each time as many are in the log, if it has none (rule of three).
@@ -132,11 +132,8 @@ def resample(
             unseen and bool(metrics) and isinstance(whole, StrataCounts) and not whole.same_within_classes
         )
         drawn = draws(counts, logs, smooth=smooth)
-        if prior and not areas:
-            group = bins.group.row(0, named=True)
-            # A separate stream, even if a key is called "prior": no key begins with two underscores.
-            name = "__prior" if "prior" in group else "prior"
-            drawn = few_rows.with_prior(drawn, stream(logs.seed, {name: True, **group}), counts.heaviest)
+        if prior:
+            drawn = _with_rare_rows(drawn, counts, logs, areas=bool(areas))
         at_points: PointMetrics | WithinBudget | None = None
         if metrics and pos_fraction is not None:
             at_points = WithinBudget.of(bins, points.tolist(), metrics[0], etas, betas[0], pos_fraction)
@@ -158,6 +155,20 @@ def resample(
     for _, same in itertools.groupby(every, key=lambda one: one.histogram.group.row(0)):
         each = [*same]
         yield each[0] if logs.over is None else _mean(each, logs.over)
+
+
+def _with_rare_rows(
+    drawn: Iterator[Sequence[Rows]], counts: Counted, logs: Resampling, *, areas: bool
+) -> Iterator[Sequence[Rows]]:
+    """Add rows that logs may lack by chance; for areas, which light rows would move too much, heavy ones."""
+    if areas:
+        if isinstance(counts, Histogram) or not counts.mixed:
+            return drawn
+        return with_unseen_positive(drawn, counts, logs)
+    group = counts.histogram.group.row(0, named=True)
+    # A separate stream, even if a key is called "prior": no key begins with two underscores.
+    name = "__prior" if "prior" in group else "prior"
+    return few_rows.with_prior(drawn, stream(logs.seed, {name: True, **group}), counts.heaviest)
 
 
 def _few_steps(given: Counted) -> tuple[Counted, bool]:

@@ -20,6 +20,7 @@ from nci_frames.evaluation.arrays.buckets import (
 from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram
 from nci_frames.evaluation.resampling import draws as drawing
 from nci_frames.evaluation.resampling.draws import stream
+from nci_frames.evaluation.resampling.point_metrics import unseen_shares
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.schemas import has_strata
 
@@ -90,6 +91,26 @@ def draws(counts: Counted, logs: Resampling, *, smooth: bool = False) -> Iterato
                 weight = weight * rng.gamma(urn.traffic, size=(some, 1)) / urn.traffic
             drawn[urn.classes] += weight * np.moveaxis(rows.reshape(some, -1, bins), 1, 0)
         yield drawn
+
+
+def with_unseen_positive(
+    drawn: Iterator[Sequence[Rows]], counts: BucketCounts | StrataCounts, logs: Resampling
+) -> Iterator[Sequence[Rows]]:
+    """Add to each log a random part of a positive of the heaviest weight, which it may lack by chance.
+
+    Each model may score such a row above or below all others. Of units, the part is the same for every model.
+    """
+    group = counts.histogram.group.row(0, named=True)
+    of_rows = _name_of_units(counts) if isinstance(counts, BucketCounts) else group
+    parts = counts.mixed * unseen_shares(stream(logs.seed, {"__part": True, **of_rows}), (logs.repeats,))
+    last = len(counts.histogram.positives) - 1
+    ends = last * stream(logs.seed, {"__end": True, **group}).integers(2, size=logs.repeats)
+    done = 0
+    for positives, negatives in drawn:
+        some = slice(done, done := done + len(positives))
+        more = positives.astype(np.float64)
+        more[np.arange(len(more)), ends[some]] += parts[some]
+        yield more, negatives  # type: ignore[misc]
 
 
 def halves(counts: Counted, logs: Resampling) -> Iterator[Sequence[Rows]]:

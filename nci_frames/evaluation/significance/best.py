@@ -124,14 +124,15 @@ def compare_best(
     not behind it by more than the simultaneous bounds of all pairs.
 
     With few rows, resampling shows too little variation; a rate of 0 shows none. So half a row is added on
-    either side of a threshold (Jeffreys' prior). Leads are corrected by Student's t, whose degrees of freedom
-    are the rows of the rarer class minus one, or the buckets of equal size (Σn)²/Σn², for n rows of the class
-    in each, minus one. At a threshold, a difference counts only if its standard error is at least twice the
-    effect of one row more or less on either value, or if it is six times these effects together. At a
-    prevalence that the log does not support (``lowest_supported_prevalence``), a lead by PR-AUC counts only
-    if it is larger than what three unseen independent negatives above all scores would take from it. If a
-    model is excluded only without these rules, ``reason`` tells so. Models with fewer than 10 rows of a
-    class, or such buckets, are not compared.
+    either side of a threshold (Jeffreys' prior). Where weights differ within a class, areas get a random part
+    of a positive of the heaviest weight, above or below all other scores. Leads are corrected by Student's t,
+    whose degrees of freedom are the rows of the rarer class minus one, or the buckets of equal size
+    (Σn)²/Σn², for n rows of the class in each, minus one. At a threshold, a difference counts only if its
+    standard error is at least twice the effect of one row more or less on either value, or if it is six times
+    these effects together. At a prevalence that the log does not support (``lowest_supported_prevalence``), a
+    lead by PR-AUC counts only if it is larger than what three unseen independent negatives above all scores
+    would take from it. If a model is excluded only without these rules, ``reason`` tells so. Models with
+    fewer than 10 rows of a class, or such buckets, are not compared.
 
     docs/honesty.md gives error rates and power in simulated logs.
 

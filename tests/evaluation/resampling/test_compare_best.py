@@ -429,3 +429,44 @@ def test_a_lead_of_many_rows_is_told_however_little_either_value_varies():
     assert not told["most"]
     assert told["none"]
     assert found.filter(model="none")["reason"].item() is None
+
+
+def two_models(rng: np.random.Generator, label: np.ndarray) -> list[np.ndarray]:
+    shared, own = rng.normal(size=(2, len(label)))
+    return [2.2 * label + shared, 2.6 * label + 0.7 * shared + 0.714 * own]
+
+
+@pytest.mark.parametrize("units", [None, "bucket"])
+def test_the_difference_of_areas_holds_where_heavy_positives_may_be_missing(units: str | None) -> None:
+    """Down-sampled by the scores of one model, one row of 100 stands for the positives that it misses."""
+    rng, logs = np.random.default_rng(3), 40
+
+    def frame(label: np.ndarray, scores: list[np.ndarray], weight: np.ndarray) -> pl.DataFrame:
+        rows = pl.DataFrame({"unit": np.arange(len(label)), "label": label, "weight": weight})
+        return pl.concat(
+            rows.with_columns(model=pl.lit(model), score=pl.Series(score))
+            for model, score in zip("ab", scores, strict=True)
+        )
+
+    label = np.arange(400_000) % 2 == 0
+    many = nf.count_confusion(
+        frame(label, two_models(rng, label), np.ones(len(label))).drop("unit", "weight")
+    )
+    areas = nf.compute_areas(many, prevalence=0.3, metrics="pr_auc")["value"]
+    held = 0
+    for seed in range(logs):
+        label = rng.random(50_000) < 0.02
+        scores = two_models(rng, label)
+        weight = np.array([100.0, 10.0, 1.0])[np.searchsorted(np.quantile(scores[0], [0.8, 0.98]), scores[0])]
+        kept = rng.random(len(label)) < 1 / weight
+        log = frame(label[kept], [score[kept] for score in scores], weight[kept])
+        if units is None:
+            counts = nf.count_confusion(log.drop("unit"), thresholds="exact")
+        else:
+            counts = nf.count_confusion(nf.unit_buckets(log, buckets=64), thresholds="exact", by=["bucket"])
+        found = nf.compare_best(
+            counts, metric="pr_auc", prevalence=0.3, units=units, repeats=100, seed=seed
+        ).row(by_predicate=pl.col("model") == "b", named=True)
+        assert found["lower"] is not None
+        held += found["lower"] <= areas[1] - areas[0] <= found["upper"]
+    assert held >= 0.95 * logs
