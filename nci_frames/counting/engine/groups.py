@@ -73,13 +73,12 @@ class GroupNumbers:
         keys = self.frame()[order]
         sizes = np.broadcast_to(sizes, len(keys))
         rows = int(sizes.sum())
-        places = pl.Series(np.repeat(np.arange(len(keys), dtype=np.uint32), sizes))
         columns = []
         for key in keys:
             if key.n_unique() == 1:
                 columns.append(self._run(key, rows))
             else:
-                columns.append(key.gather(places))
+                columns.append(key.gather(np.repeat(np.arange(len(keys), dtype=np.uint32), sizes)))
                 self._gathered += rows
         return pl.DataFrame(columns)
 

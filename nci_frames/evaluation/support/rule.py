@@ -209,6 +209,9 @@ def curve_support(curves: Curves, rule: SupportRule | None, worth: pl.DataFrame 
     """
     if rule is None:
         return np.full((3, len(curves.start)), np.nan)
+    if curves.worth is None:
+        # Where recall does not grow, nothing is found, and the odds only rise.
+        curves = curves.rising()
     independent = _independent(curves, worth)
     negatives = curves.reduce(np.maximum, independent[1])
     return np.array([rule.lowest(curves, independent), curves.positives, negatives])
