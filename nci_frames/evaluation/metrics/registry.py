@@ -30,14 +30,19 @@ def resolve(label: str) -> tuple[Metric, dict[str, float]] | None:
 
     A name may itself contain brackets, so look it up as a whole before parsing it.
     """
-    by_word = {word: known for known in _REGISTRY.values() for word in known.words}
-    if label in by_word:
-        return by_word[label], {}
+    found = _named(label)
+    if found is not None:
+        return found, {}
     name, settings = settings_of(label) or ("", {})
-    known = by_word.get(name)
+    known = _named(name)
     if known is None or not set(settings) <= set(known.settings):
         return None
     return known, settings
+
+
+def _named(word: str) -> Metric | None:
+    """Return the metric with this name or alias."""
+    return _REGISTRY.get(word) or next((known for known in _REGISTRY.values() if word in known.aliases), None)
 
 
 def add(new: Metric) -> None:
