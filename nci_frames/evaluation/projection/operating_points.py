@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
@@ -155,8 +156,12 @@ def select_operating_points(
     if wish.needs_prevalence:
         first = runs.frame[runs.start]
         # Groups without a selected point have a prevalence, too.
-        own = (first[eta] if isinstance(eta, str) else pl.repeat(eta, len(first), eager=True) for eta in etas)
-        points = points.with_columns(prevalence=pl.concat(own))
+        own = (
+            first[etas[0]]
+            if isinstance(etas[0], str)
+            else np.repeat(np.asarray(etas, np.float64), len(first))
+        )
+        points = points.with_columns(prevalence=pl.Series(own))
         told = point_flags(columns, needs_fpr=True)["supported"]
         points = points.with_columns(supported=pl.when(pl.col("tpr").is_not_null()).then(told))
     axis = ["prevalence", "supported"] if wish.needs_prevalence else []

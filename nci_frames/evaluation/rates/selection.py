@@ -1,6 +1,6 @@
 """Select one operating point per group, in all groups at once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,9 @@ from nci_frames.schemas import RATES, group_starts, is_sorted
 
 #: A prevalence, or the column that has it; None if the criterion does not use it.
 Eta = float | str | None
+
+#: Rows at which an expression is evaluated together: few calls for many prevalences of few rows.
+_ROWS_AT_ONCE = 1 << 20
 
 
 class Runs(NamedTuple):
@@ -63,6 +66,19 @@ class Runs(NamedTuple):
         value = expression.cast(pl.Float64).fill_null(np.nan).alias("value")
         return self.frame.lazy().with_columns(**axes).select(value).collect()["value"].to_numpy()
 
+    def values_at(self, expression: pl.Expr, etas: Sequence[Eta], beta: float) -> Iterator[Floats]:
+        """Yield the values of an expression at each prevalence."""
+        rows = len(self.frame)
+        together = max(_ROWS_AT_ONCE // rows, 1)
+        for begin in range(0, len(etas), together):
+            some = etas[begin : begin + together]
+            if len(some) == 1:
+                yield self.values(expression, some[0], beta)
+                continue
+            each = pl.Series("__eta", np.repeat(np.asarray(some, np.float64), rows))
+            every = self._replace(frame=pl.concat([self.frame] * len(some)).with_columns(each))
+            yield from every.values(expression, "__eta", beta).reshape(-1, rows)
+
     def last(self, holds: Flags) -> Rows:
         """Return the last row of each group that meets a condition; -1 if there is none."""
         return self._one_each(np.flatnonzero(holds))
@@ -91,13 +107,14 @@ def picked_points(runs: Runs, wish: Wish, etas: Sequence[Eta]) -> pl.DataFrame:
     if runs.asked is not None:
         return _at_threshold(runs, *runs.asked)
     tpr = runs.values(pl.col("tpr"), None, wish.beta)
-    rows = np.concatenate([_picked(runs, wish, tpr, eta) for eta in etas])
-    return runs.laid_out(rows, wish.unattained)
+    every = runs.values_at(wish.margin + wish.slack, etas, wish.beta)
+    return runs.laid_out(
+        np.concatenate([_picked(runs, wish, tpr, value) for value in every]), wish.unattained
+    )
 
 
-def _picked(runs: Runs, wish: Wish, tpr: Floats, eta: Eta) -> Rows:
+def _picked(runs: Runs, wish: Wish, tpr: Floats, value: Floats) -> Rows:
     """Return the row of each group that meets the criterion best; -1 if there is none."""
-    value = runs.values(wish.margin + wish.slack, eta, wish.beta)
     if wish.take == "best":
         # NaN is never the best value, since it equals nothing.
         best = np.fmax.reduceat(value, runs.start)
