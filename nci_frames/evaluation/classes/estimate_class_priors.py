@@ -63,9 +63,10 @@ def estimate_class_priors(reference: Frame, traffic: Frame, /, *, level: float =
     rates of the reference are estimates, too. Several models count as one that decides by a random model, so
     that shared rows do not count twice.
 
-    The interval is that of the least-squares mix without the bounds of the simplex, clipped to [0, 1]. It
-    includes the sampling error of both logs, with z² more rows of each class and of the traffic, spread over
-    all decisions, as Agresti and Coull add for one share: what was never seen may be rare. Errors of several
+    The interval is that of the least-squares mix without the bounds of the simplex, clipped to [0, 1], and
+    joins those by the rates of the reference and by their maximum likelihood estimates. It includes the
+    sampling error of both logs, with z² more rows of each class and of the traffic, spread over all
+    decisions, as Agresti and Coull add for one share: what was never seen may be rare. Errors of several
     models are taken as fully dependent.
 
     ``fit_p_value`` is that of the likelihood ratio of the mixture, with Bonferroni's correction for several
@@ -135,9 +136,10 @@ def _estimate(both: list[FloatPair], level: float) -> dict[str, Any]:
     if p_value < 1 - level:
         return {"reason": _MISFIT, "fit_p_value": p_value}
     z = normal_quantile(level)
-    center, error = _free(rows, traffic, laws, mix, z)
-    half = z * error
-    lower, upper = np.minimum(center - half, mix).clip(0, 1), np.maximum(center + half, mix).clip(0, 1)
+    # With few rows for many decisions, shares of the reference alone draw all mixes to its own, by chance.
+    free = [_free(rows, traffic, of, mix, z) for of in (laws, fitted)]
+    lower = np.minimum.reduce([mix, *(center - z * error for center, error in free)]).clip(0, 1)
+    upper = np.maximum.reduce([mix, *(center + z * error for center, error in free)]).clip(0, 1)
     return {"prior": mix, "lower": lower, "upper": upper, "fit_p_value": p_value}
 
 

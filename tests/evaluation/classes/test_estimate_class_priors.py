@@ -284,3 +284,21 @@ def test_bounds_hold_the_mix_with_forty_rows_of_a_class(monkeypatch):
     logs = [mix_of(drawn(rng, (40,) * 4, 3000, field, rates)) for _ in range(80)]
     found = [held(each, field) for each in logs if each["supported"].all()]
     assert np.mean(found, axis=0).min() > 0.9  # it was 0.85
+
+
+@pytest.mark.thorough
+def test_bounds_hold_a_common_class_where_few_rows_have_many_decisions(monkeypatch):
+    """Sixty rows of each of ten classes get 30 decisions, a class and a bin of its score."""
+    monkeypatch.setattr("nci_frames.evaluation.classes.estimate_class_priors._STEPS", 200)  # they are slow
+    rng, classes = np.random.default_rng(4), 10
+    label = np.repeat(np.arange(classes), 20_000)
+    score = np.exp(2 * rng.normal(2.0 * (label[:, None] == np.arange(classes)), 1))
+    share = (score / score.sum(axis=1, keepdims=True)).max(axis=1)
+    part = np.searchsorted(np.quantile(share, [1 / 3, 2 / 3]), share)
+    rates = np.zeros((classes, 3 * classes))
+    np.add.at(rates, (label, classes * part + score.argmax(axis=1)), 1 / 20_000)
+    field = np.array([0.55] + [0.05] * 9)
+    logs = [mix_of(drawn(rng, (60,) * classes, 1000, field, rates)) for _ in range(60)]
+    told = [held(mix, field) for mix in logs if mix["supported"].all()]
+    assert len(told) > 48
+    assert np.mean(told, axis=0).min() > 0.85  # it was 0.7
