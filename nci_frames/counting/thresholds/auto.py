@@ -105,6 +105,7 @@ def refine_scan(
     The counts on the last grid.
     """
     dtype = scan.score_type
+    scan = replace(scan, sums_weights=True)  # strata would multiply the counts of the finest grid
     mine = replace(budget or Budget.of(None), overhead=_REFINING, most_counts=math.inf)
 
     def count(grid: Floats) -> ModelCounts:
@@ -324,7 +325,7 @@ def _cuts(positives: Positives, tolerance: float) -> Iterator[Floats]:
     """
     if positives:
         for part, most in ((1.5, _FEW), (1, MOST_THRESHOLDS)):
-            grid = cut_positives(positives, tolerance / part, most)
+            grid = cut_positives(positives, min(tolerance / part, 2 * _STEP), most)
             if grid is not None:
                 yield grid
 

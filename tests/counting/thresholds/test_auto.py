@@ -116,6 +116,24 @@ def test_areas_are_known_to_the_tolerance_and_contain_the_exact_ones(kind: str) 
 
 @pytest.mark.usefixtures("never_exact")
 @pytest.mark.parametrize("kept", [True, False])
+def test_areas_of_weighted_rows_are_known_to_the_tolerance(
+    kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a grid was refined, it was that of the rows, and heavy ones had too few thresholds."""
+    if not kept:
+        monkeypatch.setattr(recall, "_PART_OF_MEMORY", float("inf"))
+    weight = pl.when(pl.col("score") > 1).then(1.0).when(pl.col("score") > 0).then(10.0).otherwise(100.0)
+    log = log_of("normal").with_columns(weight.alias("weight"))
+    wish = nf.auto_thresholds(tolerance=2e-3, prevalence=ETAS)
+    tally = tally_scan(scan_behind(nf.scan_predictions(log, weight="weight")), thresholds=wish)
+    assert 0 < tally.reached <= 2e-3
+    assert len(tally.counts) < 20_000
+    found = nf.compute_areas(tally.counts, prevalence=ETAS)
+    assert (found["upper"] - found["lower"]).max() <= tally.reached + 1e-12
+
+
+@pytest.mark.usefixtures("never_exact")
+@pytest.mark.parametrize("kept", [True, False])
 def test_a_good_model_has_the_thresholds_that_budgets_of_alerts_need(
     kept: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
