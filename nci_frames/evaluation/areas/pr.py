@@ -148,7 +148,7 @@ def _missing_of_log(y: Floats) -> FloatPair:
 
 def _certified(curves: Curves, etas: Etas, method: Method) -> list[Areas]:
     """Return the area at each prevalence; for short curves, at many prevalences in one NumPy call."""
-    rising = curves.rising()
+    rising = curves.rising
     at_once = max(_STEPS_AT_ONCE // max(len(rising.tpr0), 1), 1)
     origin = rising.start[(rising.tpr0[rising.start] == 0) & (rising.fpr0[rising.start] == 0)]
     found: list[Areas] = []
@@ -212,7 +212,7 @@ def pr_area(method: Method) -> Area:
 
 
 def _highest(curves: Curves, etas: Etas) -> list[Floats]:
-    rising = curves.rising()
+    rising = curves.rising
     return [_highest_average_precision(rising, eta) for eta in etas]
 
 

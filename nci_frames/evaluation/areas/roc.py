@@ -17,12 +17,13 @@ _HALVINGS = 60
 
 def roc_area(curves: Curves, fpr_range: tuple[float, float]) -> Areas:
     """Return the area within a range of FPR, with TPR linear in FPR along each step."""
-    low, high = fpr_range
-    width = curves.fpr1 - curves.fpr0
-    begin, end = np.clip(curves.fpr0, low, high), np.clip(curves.fpr1, low, high)
-    inside = end - begin
-    slope = np.where(width > 0, (curves.tpr1 - curves.tpr0) / width, 0.0)
-    middle = curves.tpr0 + slope * ((begin + end) / 2 - curves.fpr0)
+    inside = width = curves.fpr1 - curves.fpr0
+    middle = (curves.tpr0 + curves.tpr1) / 2
+    if fpr_range != (0.0, 1.0):
+        begin, end = np.clip(curves.fpr0, *fpr_range), np.clip(curves.fpr1, *fpr_range)
+        inside = end - begin
+        slope = np.where(width > 0, (curves.tpr1 - curves.tpr0) / width, 0.0)
+        middle = curves.tpr0 + slope * ((begin + end) / 2 - curves.fpr0)
     return enclosed(curves, inside * middle, lambda: inside * curves.tpr0, lambda: inside * curves.tpr1)
 
 

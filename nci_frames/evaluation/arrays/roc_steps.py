@@ -1,7 +1,9 @@
 """Counts -> the ROC steps of all groups, some groups at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -23,7 +25,8 @@ _ROWS_AT_A_TIME = 1 << 15
 _Result = TypeVar("_Result")
 
 
-class Curves(NamedTuple):
+@dataclass(frozen=True)
+class Curves:
     """The ROC steps of some groups, end to end: from one point to the next as the threshold falls.
 
     Consecutive steps with the same TPR are merged; this changes neither the curve nor any area under it.
@@ -46,7 +49,7 @@ class Curves(NamedTuple):
     #: Effective numbers of positives and negatives at the end of each step, if the counts have them.
     worth: FloatPair | None = None
     #: Lowest score of each step, -inf for the last one; empty if steps were merged.
-    score: Floats = np.empty(0)
+    score: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
     def observed_prevalence(self) -> Floats:
@@ -81,8 +84,9 @@ class Curves(NamedTuple):
             return np.broadcast_to(of_groups, (*of_groups.shape[:-1], int(self.size[0])))
         return np.repeat(of_groups, self.size if isinstance(of_groups, np.ndarray) else 1, axis=-1)
 
+    @cached_property
     def rising(self) -> "Curves":
-        """Return the steps in which TPR grows; the others add nothing to an area over recall.
+        """The steps in which TPR grows; the others add nothing to an area over recall.
 
         Groups without positives, where TPR is NaN, keep every step.
         """
@@ -95,7 +99,7 @@ class Curves(NamedTuple):
         size = np.diff(start, append=len(kept))
         steps = {name: getattr(self, name)[kept] for name in ("tpr0", "tpr1", "fpr0", "fpr1", "tied")}
         worth = None if self.worth is None else (self.worth[0][kept], self.worth[1][kept])
-        return self._replace(start=start, size=size, worth=worth, **steps)
+        return replace(self, start=start, size=size, worth=worth, **steps)
 
 
 def no_curves(frame: pl.DataFrame, keys: list[str]) -> Curves:

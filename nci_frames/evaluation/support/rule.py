@@ -211,7 +211,7 @@ def curve_support(curves: Curves, rule: SupportRule | None, worth: pl.DataFrame 
         return np.full((3, len(curves.start)), np.nan)
     if curves.worth is None:
         # Where recall does not grow, nothing is found, and the odds only rise.
-        curves = curves.rising()
+        curves = curves.rising
     independent = _independent(curves, worth)
     negatives = curves.reduce(np.maximum, independent[1])
     return np.array([rule.lowest(curves, independent), curves.positives, negatives])
