@@ -327,5 +327,5 @@ def _is_smaller_as_grid(scan: Scan, group: list[str]) -> bool:
 def _resolution(chosen: Chosen, rows: int) -> pl.Expr | pl.Series:
     if chosen.grid is None or chosen.resolved is None:
         return pl.lit("exact" if chosen.grid is None else "grid").alias("resolution")
-    words = np.where(chosen.resolved, "exact", "grid")
-    return pl.Series("resolution", np.tile(words, rows // len(words)), dtype=pl.String)
+    word = np.tile(chosen.resolved.astype(np.uint32), rows // len(chosen.resolved))
+    return pl.Series("resolution", ["grid", "exact"]).gather(word)
