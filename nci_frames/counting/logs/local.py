@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nci_frames.base.errors import NciFramesError, SchemaError, SourceError
-from nci_frames.base.messages import files_among, first_line, listed, quantity
+from nci_frames.base.messages import files_among, first_line, listed
 from nci_frames.counting.logs.checksums import PageChecksums
 from nci_frames.counting.logs.opened import FILE, READ_ERRORS, OpenedLog, Stamp, ignored_weights, stamp_of
 from nci_frames.counting.logs.paths import Found, LogFile, is_csv, spelled_keys
@@ -226,9 +226,6 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> OpenedLog
     if problems:
         raise SourceError.all_of(problems)
     rows = [footers[file.path].rows for file in files]
-    if not any(row is None or row for row in rows):
-        empty = f"{quantity(len(files), 'file')} without a row"
-        raise SourceError("the log has no rows", where=where, found=empty, hint="nothing was logged?")
     if found.skipped:
         warned.append(found.warning(where))
     try:

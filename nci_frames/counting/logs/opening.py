@@ -36,7 +36,11 @@ class ArrowStream(Protocol):
 
 Predictions = pl.DataFrame | pl.LazyFrame | ArrowStream
 SourceLike = (
-    PathLike | pl.LazyFrame | pl.DataFrame | ArrowStream | Sequence[PathLike | pl.LazyFrame | pl.DataFrame]
+    PathLike
+    | pl.LazyFrame
+    | pl.DataFrame
+    | ArrowStream
+    | Sequence[PathLike | pl.LazyFrame | pl.DataFrame | ArrowStream]
 )
 
 
@@ -110,7 +114,14 @@ def _open_path(path: str, needed: Mapping[str, str], storage_options: Mapping[st
         return need_columns(_open_url(path, storage_options), needed)
     if _is_table(path):
         return need_columns(_open_delta(path), needed)
-    return open_files(find_files([path]), repr(path), needed)
+    return _with_rows(open_files(find_files([path]), repr(path), needed))
+
+
+def _with_rows(opened: OpenedLog) -> OpenedLog:
+    if opened.rows == 0:
+        empty = f"{quantity(len(opened.files), 'file')} without a row"
+        raise SourceError("the log has no rows", where=opened.where, found=empty, hint="nothing was logged?")
+    return opened
 
 
 def _is_table(path: str) -> bool:
@@ -127,7 +138,7 @@ def _open_list(
         open_files(find_files(paths), f"a list of {quantity(len(paths), 'path')}", needed) if paths else None
     )
     if files and len(paths) == len(source):
-        return files
+        return _with_rows(files)
     # A table named twice counts once.
     others = {os.path.realpath(name): name for name in names if name not in paths}
     frames = [item for item in source if not isinstance(item, str | os.PathLike)]

@@ -40,6 +40,7 @@ def sources(folder: Path) -> dict[str, Any]:
         "DataFrame": LOG,
         "LazyFrame": LOG.lazy(),
         "list of frames": [LOG[:30], LOG[30:].lazy()],
+        "list of all": [folder / "b.parquet", arrow_log[20:], LOG.clear().to_arrow()],
         "pyarrow": arrow_log,
         "pandas": pd.DataFrame(LOG.to_dict(as_series=False)),
     }
@@ -47,7 +48,7 @@ def sources(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", [
     "folder", "text", "glob", "list of paths", "URL", "list of URLs", "DataFrame", "LazyFrame",
-    "list of frames", "pyarrow", "pandas",
+    "list of frames", "list of all", "pyarrow", "pandas",
 ])  # fmt: skip
 def test_every_kind_of_source_gives_the_same_predictions(tmp_path: Path, kind: str) -> None:
     scanned = nf.scan_predictions(sources(tmp_path)[kind], **COLUMNS).collect()
@@ -55,6 +56,14 @@ def test_every_kind_of_source_gives_the_same_predictions(tmp_path: Path, kind: s
         "model": pl.String, "fold": pl.String, "country": pl.String, "label": pl.Boolean, "score": pl.Float64,
     }  # fmt: skip
     assert_frame_equal(scanned, LOG)
+
+
+def test_a_list_has_the_rows_of_its_frames_if_its_files_have_none(tmp_path: Path) -> None:
+    LOG.clear().write_parquet(tmp_path / "empty.parquet")
+    assert_frame_equal(nf.scan_predictions([tmp_path, LOG], **COLUMNS).collect(), LOG)
+    for nothing in (tmp_path, [tmp_path]):
+        with pytest.raises(nf.SourceError, match="the log has no rows"):
+            nf.scan_predictions(nothing)
 
 
 def test_a_delta_table_is_what_its_log_says(tmp_path: Path) -> None:
