@@ -153,40 +153,38 @@ def joined(grid: Floats, also: Floats | None) -> Floats:
     return grid if also is None else np.union1d(grid, also)
 
 
-def counted_cells(
-    groups: GroupNumbers, grid: Floats, also: Floats | None, in_bins: Counts, rows_by_code: dict[int, int]
-) -> Counted:
-    """Accumulate the cells (group, class, bin) of both grids, and return them by group.
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The rows of each group that reach each threshold of a grid, in a fraction of the memory of counts."""
 
-    The cells are overwritten.
-    """
-    # In place, from the highest bin down: the cells may take most of the memory.
-    np.cumsum(in_bins[..., ::-1], axis=2, out=in_bins[..., ::-1])
-    thresholds, order = joined(grid, also), groups.order()
+    groups: GroupNumbers
+    grid: Floats
+    #: Group, class, and all rows followed by those at each threshold.
+    cells: Counts
+    rows_by_code: dict[int, int]
 
-    def table(values: Floats) -> pl.DataFrame:
-        # The first bin is below every threshold: its rows are never predicted positive, but count.
-        return _table(groups, order, values, in_bins, np.searchsorted(thresholds, values) + 1)
+    @classmethod
+    def of(cls, groups: GroupNumbers, grid: Floats, cells: Counts, rows_by_code: dict[int, int]) -> "Reached":
+        """Add up the cells (group, class, bin) of a grid; they are overwritten."""
+        # In place, from the highest bin down: the cells may take most of the memory.
+        np.cumsum(cells[..., ::-1], axis=2, out=cells[..., ::-1])
+        return cls(groups, grid, cells, rows_by_code)
 
-    apart = None if also is None else table(also)
-    return Counted(table(grid), rows_by_code, groups.frame(), also=apart)
+    def at(self, thresholds: Floats, also: Floats | None = None) -> Counted:
+        """Return the counts at some thresholds of the grid, and apart from them at others."""
+        apart = None if also is None else self._table(also)
+        return Counted(self._table(thresholds), self.rows_by_code, self.groups.frame(), also=apart)
 
-
-def _table(
-    groups: GroupNumbers,
-    order: NDArray[np.int64],
-    thresholds: Floats,
-    reached: Counts,
-    bins: NDArray[np.intp],
-) -> pl.DataFrame:
-    """Return sorted keys, threshold, tp, fp, fn, tn, given the number of rows that reach each bin."""
-    # Column by column, since the table is larger than all cells.
-    table = groups.repeated(order, len(thresholds)).with_columns(
-        threshold=pl.Series(np.tile(thresholds, len(groups)))
-    )
-    for label, positive, negative in ((1, "tp", "fn"), (0, "fp", "tn")):
-        above = reached[order[:, None], label, bins]
-        table = table.with_columns(pl.Series(positive, above.ravel()))
-        below = np.subtract(reached[order, label, :1], above)
-        table = table.with_columns(pl.Series(negative, below.ravel()))
-    return table.select(*groups.keys, "threshold", "tp", "fp", "fn", "tn")
+    def _table(self, thresholds: Floats) -> pl.DataFrame:
+        """Return sorted keys, threshold, tp, fp, fn, tn."""
+        order, places = self.groups.order(), np.searchsorted(self.grid, thresholds) + 1
+        # Column by column, since the table is larger than all cells.
+        table = self.groups.repeated(order, len(thresholds)).with_columns(
+            threshold=pl.Series(np.tile(thresholds, len(order)))
+        )
+        for label, positive, negative in ((1, "tp", "fn"), (0, "fp", "tn")):
+            above = self.cells[order[:, None], label, places]
+            table = table.with_columns(pl.Series(positive, above.ravel()))
+            below = np.subtract(self.cells[order, label, :1], above)
+            table = table.with_columns(pl.Series(negative, below.ravel()))
+        return table.select(*self.groups.keys, "threshold", "tp", "fp", "fn", "tn")

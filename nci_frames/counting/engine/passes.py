@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.batch import BATCH_ROWS
 from nci_frames.counting.engine.exact import count_exact
-from nci_frames.counting.engine.grid import Counted, count_cells, counted_cells, joined
+from nci_frames.counting.engine.grid import Counted, Reached, count_cells, joined
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.opened import Elsewhere
@@ -104,11 +104,25 @@ def count_at(
     if engine is not None:
         return engine.count(scan, group, grid, also, budget)
 
-    def count(groups: GroupNumbers) -> Counted:
-        if grid is None:
-            return count_exact(scan, groups, progress=progress, most_rows=most_rows, budget=budget)
-        cells, rows_by_code = count_cells(scan, groups, joined(grid, also), budget=budget, progress=progress)
-        return counted_cells(groups, grid, also, cells, rows_by_code)
+    if grid is not None:
+        return reached_at(scan, group, joined(grid, also), budget=budget, progress=progress).at(grid, also)
+    schema = scan.raw.collect_schema()
+    return with_group_numbers(
+        {key: schema[key] for key in group},
+        lambda groups: count_exact(scan, groups, progress=progress, most_rows=most_rows, budget=budget),
+    )
+
+
+def reached_at(
+    scan: Scan, group: list[str], grid: Floats, *, budget: Budget, progress: bool = False
+) -> Reached:
+    """Count the groups of a scan in this process as ``count_at`` does, without their frame of counts."""
+    if WEIGHT in group:
+        scan = replace(scan, sums_weights=False)
+
+    def count(groups: GroupNumbers) -> Reached:
+        found = count_cells(scan, groups, grid, budget=budget, progress=progress)
+        return Reached.of(groups, grid, *found)
 
     schema = scan.raw.collect_schema()
     return with_group_numbers({key: schema[key] for key in group}, count)

@@ -28,7 +28,7 @@ from polars.io.plugins import register_io_source
 from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.batch import BATCH_ROWS, endless_weights
 from nci_frames.counting.engine.exact import count_exact
-from nci_frames.counting.engine.grid import Counted, count_cells, counted_cells, joined
+from nci_frames.counting.engine.grid import Counted, Reached, count_cells, joined
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
 from nci_frames.counting.engine.memory import KEY_BYTES, Budget
 from nci_frames.counting.engine.passes import find_scores
@@ -183,12 +183,13 @@ def counted_of(
 
     def lay_out(groups: GroupNumbers) -> Counted:
         numbers = groups.numbers(added.select(groups.hash).to_series().to_numpy(), added)
-        bins = 1 + len(joined(grid, also))
+        every = joined(grid, also)
+        bins = 1 + len(every)
         budget.need_cells(groups, bins)
         cells = np.zeros((len(groups), 2, bins), added["positives"].to_numpy().dtype)
         place = added["place"].to_numpy()
         cells[numbers, 1, place] = added["positives"].to_numpy()
         cells[numbers, 0, place] = added["negatives"].to_numpy()
-        return counted_cells(groups, grid, also, cells, rows_by_code)
+        return Reached.of(groups, every, cells, rows_by_code).at(grid, also)
 
     return with_group_numbers(keys, lay_out)

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from nci_frames.base.arguments import MOST_THRESHOLDS
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
-from nci_frames.counting.engine.grid import Counted, holds_one_score, successors
+from nci_frames.counting.engine.grid import Counted, Reached, holds_one_score, successors
 from nci_frames.counting.engine.memory import Budget
-from nci_frames.counting.engine.passes import Scores, count_at, find_scores
+from nci_frames.counting.engine.passes import Scores, count_at, find_scores, reached_at
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.thresholds.grids import AutoThresholds
 from nci_frames.counting.thresholds.recall import Positives, cut_positives, cut_wide, read_positives
-from nci_frames.schemas import LIGHTEST, WEIGHT
+from nci_frames.schemas import WEIGHT
 
 _PASSES = 8
 #: Passes with thresholds that cut the positives, before a grid is refined instead.
@@ -172,8 +172,7 @@ def _by_model(table: pl.DataFrame, grid: Floats, dtype: type[np.floating]) -> Mo
         at, rest = (table[name].to_numpy().reshape(shape).astype(np.float64) for name in (above, below))
         return np.hstack([(at + rest).max(axis=1, initial=0, keepdims=True), at])
 
-    one = table[LIGHTEST] if LIGHTEST in table.columns else pl.Series([table["tp"].dtype.is_integer()])
-    lightest = one.to_numpy()[:: len(grid), np.newaxis].astype(np.float64)
+    lightest = np.full((shape[0], 1), float(table["tp"].dtype.is_integer()))
     return ModelCounts(grid, reached("tp", "fn"), reached("fp", "tn"), dtype, lightest)
 
 
@@ -283,21 +282,16 @@ def count_to_tolerance(
             break
         grid = np.union1d(grid, wish.also)
         try:
-            counted = count_at(scan, group, grid, budget=budget, progress=progress)
+            reached = reached_at(scan, group, grid, budget=budget, progress=progress)
         except ParameterError:
             # With many groups, only fewer thresholds fit into memory.
             grid = next(cuts, None)
             continue
-        fine = _by_model(_of_models(counted.counts, len(grid)), grid, dtype)
+        fine = _of_models(reached, dtype)
         widths = measure(fine)
         if worst(widths) <= wish.tolerance:
             kept = np.union1d(fewest(fine, measure, wish.tolerance), np.searchsorted(grid, wish.also))
-            few = counted.counts.filter(
-                pl.Series(np.tile(np.isin(np.arange(len(grid)), kept), len(counted.groups)))
-            )
-            reached = worst(measure(fine.only(kept)))
-            chosen = Chosen(grid[kept], holds_one_score(grid[kept], dtype), reached, wish.tolerance)
-            return chosen, replace(counted, counts=few)
+            return _chosen(fine.only(kept), measure, wish), reached.at(grid[kept])
         by_model = widths.reshape(-1, len(fine.positives), widths.shape[1])
         some = np.flatnonzero(fine.positives[:, 0])
         if len(some) < len(positives):
@@ -312,9 +306,13 @@ def count_to_tolerance(
     # If the finest grid misses the tolerance, fewer thresholds only have to match that grid.
     enough = max(wish.tolerance, 1.02 * worst(measure(fine)))
     kept = fewest(fine, measure, enough)
-    grid = np.union1d(fine.grid[kept], wish.also)
-    chosen = Chosen(grid, holds_one_score(grid, dtype), worst(measure(fine.only(kept))), wish.tolerance)
-    return chosen, count_at(scan, group, grid, budget=budget, progress=progress)
+    chosen = _chosen(fine.only(kept), measure, wish)
+    return chosen, count_at(scan, group, chosen.grid, budget=budget, progress=progress)
+
+
+def _chosen(counts: ModelCounts, measure: Measure, wish: AutoThresholds) -> Chosen:
+    grid = np.union1d(counts.grid, wish.also)
+    return Chosen(grid, holds_one_score(grid, counts.dtype), worst(measure(counts)), wish.tolerance)
 
 
 def _cuts(positives: Positives, tolerance: float) -> Iterator[Floats]:
@@ -330,22 +328,19 @@ def _cuts(positives: Positives, tolerance: float) -> Iterator[Floats]:
                 yield grid
 
 
-def _of_models(counts: pl.DataFrame, thresholds: int) -> pl.DataFrame:
-    """Add the counts, or weights, of all groups of a model at their common thresholds."""
-    models = counts["model"].gather_every(thresholds)
-    first = np.flatnonzero(models.rle_id().diff().fill_null(1).to_numpy())
-    worth = counts[WEIGHT].to_numpy() if WEIGHT in counts.columns else 1
-    cells = {
-        name: np.add.reduceat(
-            (counts[name].to_numpy() * worth).reshape(-1, thresholds), first, axis=0
-        ).ravel()
-        for name in ("tp", "fp", "fn", "tn")
-    }
-    if WEIGHT in counts.columns:
-        some = pl.when(pl.col("tp") + pl.col("fn") > 0).then(WEIGHT)
-        known = counts.select(some.fill_null(math.inf)).to_series().to_numpy().reshape(-1, thresholds)
-        cells[LIGHTEST] = np.minimum.reduceat(known, first, axis=0).ravel()
-    return pl.DataFrame(cells)
+def _of_models(reached: Reached, dtype: type[np.floating]) -> ModelCounts:
+    """Add the counts, or weights, of all groups of a model."""
+    keys, order, cells = reached.groups.frame(), reached.groups.order(), reached.cells
+    weights = keys[WEIGHT].to_numpy() if WEIGHT in keys.columns else np.ones(len(keys))
+    first = np.flatnonzero(keys["model"][order].rle_id().diff().fill_null(1).to_numpy())
+    groups = np.split(order, first[1:])
+    sums = np.stack([np.einsum("g,gcb->cb", weights[mine], cells[mine]) for mine in groups])
+    # The least weight of a row is unknown if weights were summed.
+    lightest = np.zeros((len(groups), 1))
+    if np.issubdtype(cells.dtype, np.integer):
+        some = np.where(cells[:, 1, 0] > 0, weights, np.inf)
+        lightest[:, 0] = [some[mine].min() for mine in groups]
+    return ModelCounts(reached.grid, sums[:, 1], sums[:, 0], dtype, lightest)
 
 
 def _widths(counts: ModelCounts, *, prevalence: tuple[float, ...]) -> Floats:
