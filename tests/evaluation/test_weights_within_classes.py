@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from tests.stratified import holds, mixed_log, stratified_log
@@ -228,3 +229,20 @@ def test_resampled_segments_vary_as_their_rates() -> None:
     known = nf.compute_rates(counts).filter(threshold=1.0).sort("country")
     expected = (known["fpr"] * (1 - known["fpr"]) / known["effective_negatives"]).sqrt()
     assert (drawn["upper"] - drawn["lower"]).to_numpy() / 3.92 == pytest.approx(expected.to_numpy(), rel=0.2)
+
+
+def test_bounds_of_areas_leave_out_rows_that_weigh_nothing() -> None:
+    columns = {"model": ["a"] * 5 + ["b"] * 5, "label": [True, True, False, False, True] * 2}
+    log = pl.DataFrame(
+        columns | {"score": [0.9, 0.8, 0.4, 0.2, 0.3] * 2, "weight": [1.0, 2.0, 1.0, 2.0, 1.0] * 2}
+    )
+    more = log[:5].with_columns(weight=pl.lit(0.0))
+    expected, found = (
+        nf.compute_areas(
+            nf.count_confusion(nf.scan_predictions(rows, weight="weight"), thresholds=[0.0, 0.25, 0.5, 1.0]),
+            prevalence=0.1,
+        )
+        for rows in (log, pl.concat([log, more]))
+    )
+    assert expected["lower"].is_finite().all()
+    assert_frame_equal(found, expected)

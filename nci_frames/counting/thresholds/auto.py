@@ -338,7 +338,7 @@ def _of_models(reached: Reached, dtype: type[np.floating]) -> ModelCounts:
     # The least weight of a row is unknown if weights were summed.
     lightest = np.zeros((len(groups), 1))
     if np.issubdtype(cells.dtype, np.integer):
-        some = np.where(cells[:, 1, 0] > 0, weights, np.inf)
+        some = np.where((cells[:, 1, 0] > 0) & (weights > 0), weights, np.inf)
         lightest[:, 0] = [some[mine].min() for mine in groups]
     return ModelCounts(reached.grid, sums[:, 1], sums[:, 0], dtype, lightest)
 

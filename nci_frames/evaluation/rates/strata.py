@@ -103,7 +103,7 @@ def rates_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
     same = np.array([group.same_within_classes for group in groups], np.bool_)
     lightest = np.array([group.lightest for group in groups], np.float64)
     worth = {name: _effective(strata, place, heaviest, lightest, same) for place, name in enumerate(WORTH)}
-    known = np.where(strata.rows[0] > 0, strata.weight, np.inf)
+    known = np.where((strata.rows[0] > 0) & (strata.weight > 0), strata.weight, np.inf)
     worth[LIGHTEST] = np.minimum.reduceat(known, strata.begins)[strata.together.group]
     return rates_of(strata.sums()).hstack(pl.DataFrame(worth, nan_to_null=True))
 
