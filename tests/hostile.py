@@ -37,6 +37,7 @@ UNDRAWABLE = (
     "a\x00b",
     "\x1b[31mred",
     "\ufffe",
+    "\u202eturned",
     "constructor",
     "__proto__",
     "toString",

@@ -1,5 +1,6 @@
 """An answer -> a few lines: the model, its threshold and value, its rivals, and where the order changes."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -51,6 +52,8 @@ def answer_lines(answer: Answer, /) -> list[str]:
     own = [row["threshold"] for row in best[: 1 if near else None] if row["threshold"] is not None]
     shown = [numbers.format_threshold(threshold) for threshold in own]
     at = f" at threshold {shown[0]}" if len({*own}) == 1 else ""
+    if _raises_none(first):
+        at += " (no alert)"
     if 1 < len({*own}) <= len(own) <= order.SOME:
         at = f" (at thresholds {listed(shown)})"
     # Names of rivals come last, as a phone's first screen must show the choice and its value.
@@ -118,6 +121,11 @@ def _without_alerts(answer: Answer) -> bool:
     return answer.question.alerts is not None and {*answer.models["pos_fraction"]} - {None} == {0.0}
 
 
+def _raises_none(row: _Row) -> bool:
+    """Return whether a threshold is above all scores."""
+    return row["threshold"] == math.inf and row["pos_fraction"] == 0
+
+
 def _names(rows: Sequence[_Row]) -> list[str]:
     return [row["model"] for row in rows]
 
@@ -179,12 +187,12 @@ def _value(answer: Answer, row: _Row) -> str:
         for number in (row["value"], row["lower"], row["upper"])
     )
     per = "" if not cost else " a row" if rows is None else f" for {quantity(rows, 'row')}"
-    bounds = bounds_in_words(lower, upper, shown)
-    return f"{measure_name(answer.question)} {shown(value)}{per}{bounds}{_without_model(answer, shown)}"
+    bounds, without = bounds_in_words(lower, upper, shown), _without_model(answer, row["value"], shown)
+    return f"{measure_name(answer.question)} {shown(value)}{per}{bounds}{without}"
 
 
-def _without_model(answer: Answer, shown: Callable[[float | None], str]) -> str:
-    """Return the lowest cost without a model; empty if another metric was asked for."""
+def _without_model(answer: Answer, value: float | None, shown: Callable[[float | None], str]) -> str:
+    """Return the lowest cost without a model, beside the *value*; empty if another metric was asked for."""
     question = answer.question
     if question.cost is None:
         return ""
@@ -193,7 +201,8 @@ def _without_model(answer: Answer, shown: Callable[[float | None], str]) -> str:
     if question.alerts is None:
         costs["an alert for every row"] = false * (1 - answer.prevalence) + sum(review)
     what = min(costs, key=lambda name: costs[name])
-    return f"; without a model, {what} costs {shown(costs[what] * (question.volume or 1))}"
+    less = ", which is less" if (value or 0) > costs[what] * (1 + _ROUNDING) else ""
+    return f"; without a model, {what} costs {shown(costs[what] * (question.volume or 1))}{less}"
 
 
 def bounds_in_words(
@@ -210,8 +219,15 @@ def _amount(value: float | None) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent."""
-    return f"{100 * share:.3g} %"
+    """Return a share in percent.
+
+    >>> [percent(share) for share in (0.4567, 3.33e-7, 0.9999, 1)]
+    ['45.7 %', '3.33 × 10⁻⁵ %', '99.99 %', '100 %']
+    """
+    # Two digits of the distance to 100, at least: 99.99 % is not all.
+    digits = max(3, 1 - math.floor(math.log10(1 - share))) if share < 1 else 3
+    size = 100 * share
+    return f"{f'{size:.{digits}g}' if size >= 0.001 else numbers.format_grid(size)} %"
 
 
 def best_of(rows: Sequence[_Row]) -> tuple[list[_Row], list[_Row]]:
@@ -245,7 +261,9 @@ def _doubt(answer: Answer, best: Sequence[_Row], others: Sequence[_Row]) -> str 
     reason: str | None = best[0]["reason"]
     if best[0]["supported"]:
         return None
-    if reason is not None:
+    if _raises_none(best[0]):
+        reason = "this log cannot tell whether alerts would do better"
+    elif reason is not None:
         reason = "; ".join(filter(None, [reason, _way_out(answer, best[0])]))
     if reason is None or not answer.tested or len(answer.models) == 1:
         return reason
@@ -255,13 +273,13 @@ def _doubt(answer: Answer, best: Sequence[_Row], others: Sequence[_Row]) -> str 
         equal=_told(others, distinguishable=False),
         untold=_told(others, distinguishable=None),
     )
-    return f"{reason}; {known}"
+    return f"{reason}. {numbers.sentence(known)}"
 
 
 def _way_out(answer: Answer, row: _Row) -> str:
     """Return how many labels would tell the value; empty if unknown."""
     if answer.question.area is not None:
-        return "which labels would do is known for the metrics of a threshold, not for an area"
+        return "nci-frames plan-labels does not plan for areas"
     recall, flagged = row["recall"], row["pos_fraction"]
     if recall and flagged is not None and flagged <= answer.prevalence * recall * (1 + _ROUNDING):
         return "no alert in it is false: labels of alerts of the traffic would tell how many are"
@@ -294,7 +312,9 @@ def _work(answer: Answer, row: _Row) -> str:
         return f"{found}; {percent(flagged)} of all rows are alerts{right}{same}"
     positives = rows * answer.prevalence
     right = f"{_amount(positives * recall)} of {_amount(positives)} positives found{same}"
-    return f"of {quantity(rows, 'row')}: {_amount(rows * flagged)} alerts{_alerts(answer, row)}, {right}"
+    alerts = _amount(rows * flagged)
+    alerts += f" alert{'' if alerts == '1' else 's'}{_alerts(answer, row)}"
+    return f"of {quantity(rows, 'row')}: {alerts}, {right}"
 
 
 def _alerts(answer: Answer, row: _Row) -> str:

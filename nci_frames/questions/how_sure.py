@@ -15,7 +15,7 @@ from nci_frames.questions.answer_lines import percent
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, note, of_several, of_shown, picture, shown_models
 from nci_frames.schemas import beside
-from nci_frames.tables.numbers import f_beta_name, format_count, format_threshold, format_value
+from nci_frames.tables.numbers import f_beta_name, format_count, format_threshold, format_value, sentence
 
 
 def _by_f_beta(comparison: Comparison) -> pl.DataFrame | None:
@@ -137,7 +137,8 @@ def _of_strata(strata: int, buckets: int | None) -> str:
         return ""
     if buckets is not None:
         return " Their rows count for what they weigh."
-    return f" The rows of each of {quantity(strata, 'weight')} are a sample of fixed size, drawn by itself."
+    each = f"the rows of each of the {quantity(strata, 'weight')}"
+    return f" {sentence(each)} are taken as a sample of their own, of fixed size."
 
 
 def read_assumption(

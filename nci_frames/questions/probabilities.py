@@ -98,9 +98,10 @@ def _say(table: pl.DataFrame, comparison: Comparison) -> list[str]:
     at, observed = row["prevalence"], comparison.observed_prevalence
     there, elsewhere = format_grid(at), observed is None or abs(at / observed - 1) > _SAME
     alarms = [_come_true(row, name) for name in ("", "_adjusted")[: 1 + elsewhere]]
-    brier = f"Its Brier score is {row['brier']:.3g}, and that of always saying {there} is {at * (1 - at):.3g}"
+    value, always = format_grid(row["brier"]), format_grid(at * (1 - at))
+    brier = f"The Brier score of {row['model']} is {value}, and that of always saying {there} is {always}"
     if elsewhere:
-        brier += f"; adjusted it is {row['brier_adjusted']:.3g}"
+        brier += f"; adjusted it is {format_grid(row['brier_adjusted'])}"
     if None in alarms:
         return [f"{brier}."]
     scored = f"At prevalence {there}, rows that {row['model']} scores about "

@@ -8,6 +8,7 @@ from typing import Any
 import jinja2
 
 from nci_frames.tables import numbers
+from nci_frames.tables.names import straight
 
 #: A function that writes a value as text.
 Form = Callable[[Any], str]
@@ -28,6 +29,11 @@ def own(name: str) -> str:
     return resources.files("nci_frames.reporting").joinpath(name).read_text(encoding="utf-8")
 
 
+def _straight(value: Any) -> Any:
+    """Return a value for a page, where a name must not turn the direction of the sentence around it."""
+    return type(value)(straight(value)) if isinstance(value, str) else value
+
+
 @cache
 def template(name: str, finalize: Form | None = None, /, **filters: Form) -> jinja2.Template:
     """Return a template that escapes text from the data, and refuses undefined names.
@@ -40,7 +46,7 @@ def template(name: str, finalize: Form | None = None, /, **filters: Form) -> jin
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=finalize,
+        finalize=finalize or _straight,
         keep_trailing_newline=finalize is not None,
     )
     environment.filters |= filters

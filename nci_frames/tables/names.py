@@ -1,4 +1,4 @@
-"""Safe forms of names from the data for terminals and charts.
+"""Safe forms of names from the data for terminals, pages and charts.
 
 A terminal interprets control characters. Two kinds of names break a chart: XML, and so SVG, excludes most
 control characters, at which the renderer of pictures aborts; and Vega keeps groups in plain JavaScript
@@ -16,14 +16,19 @@ _OBJECT = (
     "__defineGetter__|__defineSetter__|__lookupGetter__|__lookupSetter__|__proto__|constructor|"
     "hasOwnProperty|isPrototypeOf|propertyIsEnumerable|toLocaleString|toString|valueOf"
 )
-#: Characters excluded by XML 1.0 (production 2, "Char"), and lone surrogates, which UTF-8 excludes, too.
-_NO_XML = "[^\\t\\n\\r\\x20-\\uD7FF\\uE000-\\uFFFD\\U00010000-\\U0010FFFF]"
+#: Characters excluded by XML 1.0 (production 2, "Char"), lone surrogates, which UTF-8 excludes, too, and
+#: those that turn the direction of the text after them (Unicode Annex 9).
+_NO_XML = "[^\\t\\n\\r\\x20-\\u2029\\u202F-\\u2065\\u206A-\\uD7FF\\uE000-\\uFFFD\\U00010000-\\U0010FFFF]"
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 #: Characters written by their code, and text that looks like such a code, so that names stay distinct.
 _FOREIGN = re.compile(f"{_NO_XML}|⟨(?=[0-9a-f]*⟩)")
 _UNDRAWABLE = re.compile(f"{_NO_XML}|\\A({_OBJECT})\\Z")
 _BEYOND = re.compile("[\U00010000-\U0010ffff]")
 #: The same pattern for Polars, whose strings have no surrogates.
-_EXCHANGED = rf"[^\t\n\r\x{{20}}-\x{{FFFD}}\x{{10000}}-\x{{10FFFF}}]|⟨[0-9a-f]*⟩|^({_OBJECT})$"
+_EXCHANGED = (
+    r"[^\t\n\r\x{20}-\x{2029}\x{202F}-\x{2065}\x{206A}-\x{FFFD}\x{10000}-\x{10FFFF}]"
+    rf"|⟨[0-9a-f]*⟩|^({_OBJECT})$"
+)
 
 #: Keys of a specification with data; elsewhere a string may be a keyword or a colour.
 _DATA = frozenset({"data", "datasets", "domain"})
@@ -36,6 +41,15 @@ def printable(text: str) -> str:
     'a�[31m�b'
     """
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def straight(text: str) -> str:
+    r"""Encode the characters of a text that would turn the direction of the text after it.
+
+    >>> straight("a\u202eb")
+    'a⟨202e⟩b'
+    """
+    return _TURNING.sub(lambda letter: f"⟨{ord(letter[0]):x}⟩", text)
 
 
 def drawable(text: str) -> str:

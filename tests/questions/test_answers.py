@@ -182,7 +182,7 @@ def test_costs_and_alerts_are_told_in_numbers_of_the_user(ask):
     assert "(a missed positive costs 200, a false alarm 1) at threshold 0.5:" in text
     assert f"expected cost {row['value'] * 2e6:,.0f} for 2,000,000 rows" in text
     # Without any alert it would be 4,000,000.
-    assert "; without a model, an alert for every row costs 1,980,000\n" in text
+    assert "; without a model, an alert for every row costs 1,980,000, which is less\n" in text
     (_, said, *_) = answer_lines(ask(prevalence=0.01, cost=(20, 1, 0.5), threshold=0.5))
     assert said.endswith("; without a model, no alert costs 0.200")
     assert f"Of 2,000,000 rows: {row['pos_fraction'] * 2e6:,.0f} alerts" in text
@@ -292,7 +292,7 @@ def test_the_order_may_be_known_where_the_value_is_not():
     assert lines[-1].startswith("It finds 95 % of the positives; ")
     assert "right" not in lines[-1]
     (told,) = [line for line in lines if "cannot tell the value:" in line]
-    assert told.endswith("; still, it shows that a is significantly better than the other model")
+    assert told.endswith(". Still, it shows that a is significantly better than the other model")
     assert "significantly better than the other model" not in lines
     assert short_answer(answer).endswith(f"; t{told[1:]}")
     asked = comparison.asking(prevalence=1e-5, threshold=0.5)
@@ -304,8 +304,42 @@ def test_the_lowest_cost_is_the_best_also_where_the_order_is_not_known():
     answer = ask_two([1e-5, 0.3], [24, 25], [40, 45], (50, 2000), cost=(100, 1))
     (told,) = [line for line in answer_lines(answer) if "cannot tell the value:" in line]
     assert answer.models["value"].is_sorted()
-    said = "nor does it show which model is best: the best in this log is a; not distinguishable from it: b"
+    said = ". Nor does it show which model is best: the best in this log is a; not distinguishable from it: b"
     assert told.endswith(said)
+
+
+def test_the_cost_of_no_alert_is_known_and_what_alerts_would_change_is_not():
+    """Each model's best threshold is above all scores, since negatives have the higher ones."""
+    log = pl.DataFrame({"label": [1] * 20 + [0] * 500, "score": [*range(20), *range(10, 510)]})
+    log = log.with_columns(model=pl.lit("a"), score=pl.col("score").cast(pl.Float64))
+    asked = nf.Question(prevalence=0.01, cost=(20, 5))
+    counts = nf.count_confusion(log, thresholds="exact")
+    lines = answer_lines(nf.compare_models(counts, prevalence=[0.01, 0.5], question=asked).said)
+    cost = "expected cost 0.200 a row (95 %: 0.200 to 0.200); without a model, no alert costs 0.200"
+    assert f"Choose a at threshold ∞ (no alert); in this log {cost}" in lines
+    assert "This log cannot tell whether alerts would do better" in lines
+
+
+@pytest.mark.parametrize(
+    ("eta", "said"),
+    [
+        (1e-3, "no alert costs 200, which is less"),
+        (0.1, "an alert for every row costs 4,500"),
+        (0.5, "an alert for every row costs 2,500, which is less"),
+    ],
+)
+def test_an_answer_says_where_no_model_costs_less(eta: float, said: str) -> None:
+    asked = nf.Question(prevalence=eta, cost=(200, 5), threshold=0.5, volume=1000)
+    counts = counts_at([80, 90], [100, 400], 100, 1000)
+    lines = answer_lines(nf.compare_models(counts, prevalence=[1e-3, 0.5], question=asked).said)
+    assert lines[1].endswith(f"; without a model, {said}")
+
+
+def test_one_alert_is_no_plural():
+    asked = nf.Question(prevalence=1e-3, threshold=0.5, volume=1000, metric="precision")
+    counts = counts_at([100], [0], 100, 1000)
+    lines = answer_lines(nf.compare_models(counts, prevalence=[1e-3, 0.5], question=asked).said)
+    assert lines[-1] == "Of 1,000 rows: 1 alert, 1 of 1 positives found"
 
 
 def test_sums_of_weights_have_no_interval_and_no_test():
@@ -327,7 +361,7 @@ def test_a_sentence_does_not_say_more_than_the_answer():
     assert told.startswith("At prevalence 0.01: a, in this log F1 ")
     assert "; this log cannot tell the value: about " in told
     assert told.endswith(
-        "; nor does it show which model is best: the best in this log is a; not distinguishable from it: b"
+        ". Nor does it show which model is best: the best in this log is a; not distinguishable from it: b"
     )
 
 

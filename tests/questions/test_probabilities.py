@@ -8,6 +8,7 @@ import pytest
 import nci_frames as nf
 from nci_frames.counts.score_scale import are_probabilities
 from nci_frames.questions.report import answered, report_charts
+from nci_frames.tables.numbers import format_grid
 from tests.comparisons import altered, questions
 from tests.evaluation.probabilities import logs
 
@@ -47,8 +48,8 @@ def test_the_sentences_are_those_of_the_tables():
         for adjusted in (False, True)
     ]
     assert brier == (
-        f"Its Brier score is {values[0]:.3g}, and that of always saying 0.01 is 0.0099; adjusted it is "
-        f"{values[1]:.3g}."
+        f"The Brier score of {best} is {format_grid(values[0])}, and that of always saying 0.01 is 0.0099; "
+        f"adjusted it is {format_grid(values[1])}."
     )
     charts = report_charts(comparison, ASKED)
     assert charts["calibration"].to_dict()["title"]["text"] == "Calibration at prevalence η = 0.01"

@@ -168,7 +168,7 @@ def test_a_command_that_is_named_can_be_pasted() -> None:
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        ({"metric": "pr_auc"}, "known for the metrics of a threshold, not for an area"),
+        ({"metric": "pr_auc"}, "; nci-frames plan-labels does not plan for areas"),
         (
             {"metric": "precision", "threshold": 0.5},
             "no alert in it is false: labels of alerts of the traffic",

@@ -77,7 +77,9 @@ def test_a_down_sampled_log_has_the_prevalence_of_the_traffic_and_says_what_its_
     comparison, rows = compared((1.0, 100.0)), log_of_two().filter(model="a")
     true, false = (rows.filter(label=side).height for side in (True, False))
     assert comparison.observed_prevalence == pytest.approx(true / (true + 100 * false), rel=1e-12)
-    assert "The rows of each of 2 weights are a sample of fixed size" in read_independence(comparison)
+    assert "The rows of each of the 2 weights are taken as a sample of their own" in read_independence(
+        comparison
+    )
     assert "weight" not in read_independence(compared((100.0, 100.0)))
     told = read_independence(compared((1.0, 100.0), units=True))
     assert told.endswith("Their rows count for what they weigh.")

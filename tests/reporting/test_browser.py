@@ -180,8 +180,9 @@ def test_names_that_a_chart_cannot_hold_are_drawn_and_follow_the_sliders(browser
     path = nf.write_report(tables, tmp_path / "r.html", title="\x00\x1b[2J")
     with Visit(browser, path) as visit:
         assert visit.page.locator("[data-drawn]").count() == visit.page.locator("[data-spec]").count()
+        each = len(models)
         # Below a line of precision and recall is a dotted one, for where the log cannot tell.
-        for chart, lines in (("p3", 8), ("value", 8), ("pr", 16), ("segments", 8 * 3)):
+        for chart, lines in (("p3", each), ("value", each), ("pr", 2 * each), ("segments", 3 * each)):
             assert visit.page.locator(f"[data-spec='spec-{chart}'] svg").locator(LINES).count() == lines
         assert visit.page.locator("[data-spec='spec-chosen'] .mark-symbol path").count() == 3
         bars = "[data-spec='spec-differences'] .mark-rect.role-mark path"

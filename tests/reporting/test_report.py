@@ -300,6 +300,13 @@ def test_hostile_names_do_not_occur_raw(hostile_page):
     assert hostile_page.data("live-data")["models"] == sorted([*HOSTILE, "empty"])
 
 
+def test_a_name_cannot_turn_the_direction_of_the_text_after_it():
+    asked = {"prevalence": GRID[::18], "beta": [1.0], "segments": ["\u2067de", "fr"], "key": "country"}
+    source = render_report(comparison({"\u202eevil": (0.5, 0.1), "b": (0.5, 0.1)}, **asked), title="\u202dx")
+    assert not re.search("[\u202a-\u202e\u2066-\u2069]", source)
+    assert "⟨202e⟩evil" in Page(source).text
+
+
 @pytest.mark.long
 def test_equal_arguments_give_equal_bytes(tmp_path):
     asked = {"segments": ["DE"], "prevalence": GRID[::18], "beta": [0.5, 1.0]}
