@@ -123,7 +123,7 @@ def _without_alerts(answer: Answer) -> bool:
 
 def _raises_none(row: _Row) -> bool:
     """Return whether a threshold is above all scores."""
-    return row["threshold"] == math.inf and row["pos_fraction"] == 0
+    return bool(row["threshold"] == math.inf and row["pos_fraction"] == 0)
 
 
 def _names(rows: Sequence[_Row]) -> list[str]:
