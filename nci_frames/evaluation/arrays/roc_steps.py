@@ -183,7 +183,7 @@ def _steps(
         known = ascending.select(pl.col(_WORTH).fill_null(0.0).gather(rows))
         worth = known[_WORTH[0]].to_numpy(), known[_WORTH[1]].to_numpy()
     rows_of = positives.astype(np.float64), negatives.astype(np.float64)
-    row = one / positives
+    row = np.divide(one, positives, out=np.zeros(len(one)), where=positives > 0)
     keys = [name for name in groups.columns if name not in _OF_LOWEST]
     return Curves(groups[keys], start, size, tpr0, tpr, fpr0, fpr, tied, *rows_of, row, worth, score)
 

@@ -71,6 +71,7 @@ def adjust_scores(
     up, down = p * (eta * (1 - logged)), (1 - p) * ((1 - eta) * logged)
     # Scores of 0 and 1 do not change, even where the other class does not occur.
     moved = pl.when(up + down == 0).then(p.round()).otherwise(up / (up + down))
+    moved = pl.when(eta == logged).then(p).otherwise(moved)  # without rounding
     return pl.when(p.is_between(0, 1)).then(moved).alias(given.meta.output_name())
 
 

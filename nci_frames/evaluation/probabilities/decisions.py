@@ -193,7 +193,9 @@ def _as_logged(part: Part, t: Floats, eta: Floats, *, adjusted: bool) -> Floats:
     """Return the logged score that equals t, or if *adjusted* that becomes t at the prevalence *eta*."""
     if not adjusted:
         return t
-    found = Scores.of(t).moved(part.logged[:, np.newaxis], eta).p
+    logged = part.logged[:, np.newaxis]
+    # At the prevalence of the log scores stay the same, whatever moving them would round.
+    found = np.where(eta == logged, t, Scores.of(t).moved(logged, eta).p)
     # A score of 0 stays 0, even where all rows are positive, so it does not reach t > 0.
     return np.where((found == 0) & (t > 0), np.nextafter(0, 1), found)
 

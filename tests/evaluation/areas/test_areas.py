@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
+from polars.testing import assert_frame_equal
 from scipy.integrate import quad
 from sklearn.metrics import auc, average_precision_score, roc_auc_score
 
@@ -197,6 +198,18 @@ def test_bounds_of_a_grid_hold_for_every_rule_whatever_the_rows_were(method, row
         assert row["lower"] - 1e-12 <= true["value"] <= row["upper"] + 1e-12
         assert row["lower"] <= row["value"] <= row["upper"]
         assert true["lower"] == true["value"] == true["upper"]
+
+
+def test_a_group_without_positives_takes_no_bound_from_others():
+    log = pl.DataFrame({
+        "model": "a", "label": [True] * 500 + [False] * 1500, "score": np.arange(2000)[::-1] / 2000,
+        "seg": ["x"] * 1000 + ["y"] * 1000, "weight": 1 + np.arange(2000) / 1000,
+    })  # fmt: skip
+    scan = nf.scan_predictions(log, segments="seg", weight="weight")
+    counts = nf.count_confusion(scan, thresholds=[0.0, 0.5, 0.8, 0.9])
+    found, alone = (nf.compute_areas(rows, prevalence=0.1) for rows in (counts, counts.filter(seg="x")))
+    assert alone["lower"].is_finite().all()
+    assert_frame_equal(found.filter(seg="x"), alone)
 
 
 def test_no_area_exceeds_1_by_rounding():

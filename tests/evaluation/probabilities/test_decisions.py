@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from tests.evaluation.probabilities import logs
@@ -37,6 +38,21 @@ def test_net_benefit_is_what_the_rows_say(rows, eta, place, adjusted):
     assert (avoided is None) == (t == 0)
     if t:
         assert avoided == pytest.approx((benefit - found["treat_all"]) * (1 - t) / t, abs=1e-12)
+
+
+def test_at_the_prevalence_of_the_log_adjusted_scores_are_those_that_were_logged():
+    rng = np.random.default_rng(0)
+    places = np.arange(0, 20) / 20
+    for rows in range(5, 60):
+        log = logs.log_of([(bool(x < 0.4), s) for x, s in rng.random((rows, 2)).round(1)])
+        eta = log["label"].mean()
+        options = {"prevalence": eta, "threshold_probabilities": places}
+        counts = logs.exact(log)
+        assert_frame_equal(
+            nf.decision_curve(counts, **options, adjusted=True), nf.decision_curve(counts, **options)
+        )
+        adjusted = log.select(nf.adjust_scores("score", prevalence=0.4, logged_prevalence=pl.lit(0.4)))
+        assert adjusted["score"].equals(log["score"])
 
 
 @pytest.mark.thorough
