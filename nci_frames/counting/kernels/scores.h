@@ -43,11 +43,14 @@ void OF_TYPE(make_cells)(int64_t thresholds, const REAL *threshold, int64_t size
         high = value > high ? value : high;
     }
     low = low > high ? high = 0 : low;
-    memcpy(&cells->least, &least, sizeof least);
-    cells->least -= 1; /* so that the least magnitude differs from 0 */
+    BITS bits;
+    memcpy(&bits, &least, sizeof bits);
     cells->last = (BITS)(size - 1);
     /* At least 1, so that the difference of two ranks cannot overflow. */
     for (cells->shift = 1;; cells->shift++) {
+        /* So that the least magnitude has another cell than 0, which is often a threshold. */
+        const BITS apart = (BITS)1 << cells->shift;
+        cells->least = bits > apart ? bits - apart : 0;
         cells->first = OF_TYPE(rank)(low, cells->least) >> cells->shift;
         if ((OF_TYPE(rank)(high, cells->least) >> cells->shift) - cells->first < size)
             break;
@@ -63,17 +66,17 @@ void OF_TYPE(make_cells)(int64_t thresholds, const REAL *threshold, int64_t size
     }
 }
 
-/* Return the number of thresholds <= score, which is at least low and at most high. */
-static int32_t OF_TYPE(search)(REAL score, int32_t low, int32_t high, const REAL *threshold)
+/* Return the number of thresholds <= score, for a score whose cell has several thresholds. */
+static int32_t OF_TYPE(search)(REAL score, int32_t thresholds, const REAL *threshold, const OF_TYPE(Cells) *cells,
+                               const int32_t *below)
 {
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        if (score >= threshold[middle])
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const BITS cell = OF_TYPE(cell)(score, cells);
+    const int32_t next = cell < cells->last ? below[cell + 1] : thresholds;
+    int32_t found = ~below[cell], left = (next < 0 ? ~next : next) - found;
+    /* Without branches, which could not be predicted. */
+    for (; left > 1; left -= left / 2)
+        found += (left / 2) & -(int32_t)(score >= threshold[found + left / 2 - 1]);
+    return found + (score >= threshold[found]);
 }
 
 /* Make of group numbers the codes of cells (group, class, bin); a bin is the number of thresholds <= score. The
@@ -98,7 +101,7 @@ CLONED void OF_TYPE(code_rows)(int64_t n, int64_t *codes, const uint8_t *labels,
         if (several < 0)
             for (int row = 0; row < here; row++)
                 if (bin[row] < 0)
-                    bin[row] = OF_TYPE(search)(score[row], ~bin[row], (int32_t)thresholds, threshold);
+                    bin[row] = OF_TYPE(search)(score[row], (int32_t)thresholds, threshold, &mine, below);
         /* If a cell has no threshold, the next one is above the score. */
         for (int row = 0; row < here; row++)
             bin[row] += score[row] >= threshold[bin[row]];
