@@ -106,7 +106,8 @@ def array_of(piece: pl.Series) -> NDArray[Any]:
     """Return a column of a single chunk without nulls as an array."""
     if piece.dtype != pl.Boolean:
         return piece.to_numpy()
-    # NumPy unpacks bits in a tenth of the time of Polars.
+    # NumPy unpacks bits in a tenth of the time of Polars. The buffer may be that of a far longer column.
     bits = piece.to_arrow()
-    whole = np.unpackbits(np.frombuffer(bits.buffers()[1], np.uint8), bitorder="little").view(np.bool_)
-    return whole[bits.offset : bits.offset + len(bits)]
+    first, begin = divmod(bits.offset, 8)
+    held = np.frombuffer(bits.buffers()[1], np.uint8)[first : first + (begin + len(bits) + 7) // 8]
+    return np.unpackbits(held, bitorder="little")[begin : begin + len(bits)].view(np.bool_)
