@@ -245,7 +245,8 @@ def _bars(y: alt.Y) -> alt.Chart:
     bars = alt.Chart().transform_filter("isValid(datum.part)").mark_bar(height=12)
     x = alt.X("amount:Q", title=_NUMBERS["difference"], axis=alt.Axis(tickCount=5), stack="zero")
     scale = alt.Scale(domain=list(_PARTS.values()), range=list(theme.PARTS))
-    legend = alt.Legend(**canvas.SQUARES, columns=2)
+    # On paper the letters are larger than those for which Vega leaves room.
+    legend = alt.Legend(**canvas.SQUARES, columns=2, columnPadding=45)
     colour = alt.Color("part:N", title="part of the difference", scale=scale, legend=legend)
     shown = canvas.tooltip({"amount": "contribution to the difference"}, names=("model", "segment", "part"))
     return canvas.layer("parts", bars, x=x, y=y, color=colour, tooltip=shown)

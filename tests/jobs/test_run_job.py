@@ -405,6 +405,7 @@ def test_hostile_names_are_text_everywhere(tmp_path):
     page = (latest(tmp_path / "job") / "history.html").read_text()
     assert "<b>" not in page
     assert "<script" not in page
+    assert "\u202e" not in page
     history = pl.read_parquet(latest(tmp_path / "job") / "history.parquet")
     assert set(history["model"]) == set(names)
 

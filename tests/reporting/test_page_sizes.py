@@ -2,6 +2,8 @@
 
 import itertools
 
+import numpy as np
+import polars as pl
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
@@ -146,6 +148,18 @@ def test_on_every_screen_nothing_is_found(opened):
     if not segments:
         assert page.pdf().startswith(b"%PDF")
     page.emulate_media(media="screen")
+
+
+def test_a_long_name_is_no_wider_than_a_sheet(browser, tmp_path):
+    log = pl.DataFrame({"label": [0, 1] * 400, "score": np.linspace(0, 1, 800), "shop": ["a", "b"] * 400})
+    log = pl.concat(log.with_columns(model=pl.lit(name)) for name in ("x" * 150, "y"))
+    counts = nf.count_confusion(nf.scan_predictions(log, segments="shop"), thresholds=[0.2, 0.5])
+    tables = nf.compare_models(counts, prevalence=[0.01, 0.1], beta=[1.0], segments="shop", repeats=20)
+    with Visit(browser, nf.write_report(tables, tmp_path / "report.html"), viewport=SHEET) as visit:
+        visit.page.emulate_media(media="print")
+        assert sideways(visit.page) <= 0
+        names = visit.page.locator("tbody th").all_inner_texts()
+        assert names.count("x" * 150) > 2
 
 
 def test_no_card_is_half_empty(opened):
