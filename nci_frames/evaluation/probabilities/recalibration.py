@@ -155,6 +155,8 @@ def _columns(part: Part, scale: FloatPair | None, logit: Floats) -> Floats:
 
 #: Largest number of Newton steps; a regression with a solution needs about ten.
 _MOST_STEPS = 100
+#: Largest step of an intercept alone: far from a solution the likelihood is flat, and a step endless.
+_FARTHEST = 16.0
 #: Relative change of the coefficients at convergence.
 _NOTHING = 1e-13
 
@@ -199,6 +201,8 @@ def fitted(curves: Curves, columns: Floats, offset: Floats, hits: Floats, rows: 
     for _ in range(_MOST_STEPS):
         p = logistic(logits(theta))
         step = np.einsum("jkg,kg->jg", inverse(p), curves.sum((hits - rows * p) * columns))
+        if len(columns) == 1:
+            step = np.clip(step, -_FARTHEST, _FARTHEST)
         for _ in range(_MOST_STEPS):
             found = likelihood(theta + step)
             # Ignore decreases within rounding.

@@ -51,6 +51,17 @@ def test_regression_is_that_of_statsmodels_with_weights(eta, adjusted):
     assert values == pytest.approx(expected, rel=1e-7, abs=1e-8)
 
 
+@pytest.mark.parametrize("scores", [[1e-12, 1 - 1e-12], [1e-15, 1 - 1e-15, 0.5], [1e-300, 1e-280]])
+def test_scores_that_are_much_too_sure_are_calibrated_in_the_large(scores):
+    score = np.resize(np.repeat(scores, 2), 120)
+    label = np.arange(120) % 2 == 0
+    log = logs.log_of(list(zip(label.tolist(), score.tolist(), strict=True)))
+    found = measures(logs.exact(log), prevalence=0.01)["in_the_large"]
+    logit = np.log(score) - np.log(1 - score) + found["value"]
+    weights = logs.row_weights(label, 0.01)
+    assert weights @ (1 / (1 + np.exp(-logit))) == pytest.approx(0.01, rel=1e-9)
+
+
 def test_bounds_of_the_logs_own_prevalence_are_those_of_the_sandwich():
     log = logs.probability_log(500, models=["a"])
     found = measures(logs.exact(log), prevalence="observed")
