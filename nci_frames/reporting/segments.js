@@ -101,6 +101,7 @@
     said.textContent = asked ? `${found.length.toLocaleString("en")} of ${all}` : all;
     more.hidden = found.length <= SHOWN;
     more.setAttribute("aria-expanded", String(unfolded));
+    more.dataset.paper = unfolded ? "" : `The first ${SHOWN} of ${found.length.toLocaleString("en")} rows`;
     more.textContent = unfolded ? `Show the first ${SHOWN} only` : `Show all ${found.length.toLocaleString("en")} rows`;
   };
   const heads = () => {

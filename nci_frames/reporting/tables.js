@@ -72,6 +72,7 @@
     const say = () => {
       const all = button.getAttribute("aria-expanded") === "true";
       button.textContent = all ? `Show the first ${shown} only` : `Show all ${count.toLocaleString("en")} rows`;
+      button.dataset.paper = all ? "" : `The first ${shown} of ${count.toLocaleString("en")} rows`;
     };
     button.addEventListener("click", () => {
       button.setAttribute("aria-expanded", String(button.getAttribute("aria-expanded") !== "true"));

@@ -191,7 +191,12 @@ def test_many_models_show_the_first_until_all_are_asked_for(opened):
         return
     assert shown.count() == 12
     assert more.inner_text() == f"Show all {models} rows"
+    page.emulate_media(media="print")
+    on_paper = "button => getComputedStyle(button, '::before').content"
+    assert more.evaluate(on_paper) == f'"The first 12 of {models} rows"'
+    page.emulate_media(media="screen")
     more.press("Enter")
+    assert more.get_attribute("data-paper") == ""
     assert more.get_attribute("aria-expanded") == "true"
     assert shown.count() == models
     name = page.locator("#table-live thead th button").first
