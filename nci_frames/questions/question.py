@@ -35,7 +35,7 @@ class Question:
         Name or alias of a metric or an area, such as "pr_auc". None means expected cost if *cost* is given,
         recall if *alerts* is given, and F-beta otherwise.
     beta
-        Weight of recall in F-beta, in (0, inf).
+        Weight of recall in F-beta, in [0, inf].
     cost
         Costs of a missed positive and of a false alarm, both >= 0, one of them above 0. An optional third
         number is the cost of reviewing an alert, right or wrong.

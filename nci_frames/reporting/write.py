@@ -56,7 +56,8 @@ def write_report(
         Pairs of label and value about the data, such as files read and rows dropped.
     scenarios
         Prevalences by name, each in [0, 1]. The page gets a button for each one in its range, before those
-        for powers of ten and for the prevalence of the log, and opens at the first one. Not for classes,
+        for powers of ten and for the prevalence of the log. It opens at the prevalence of the question, or
+        without one at the first scenario that the log supports, or else at the first. Not for classes,
         whose mixes are part of the comparison.
     questions
         Questions of the report, with distinct names, in their order within each section; None means those of

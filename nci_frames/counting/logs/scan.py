@@ -98,8 +98,8 @@ def scan_predictions(
     SchemaError
         If a column is missing, has an unusable type, or has incompatible types in different files.
     InvalidRowsError
-        If there are more than two labels, or *positive* is not among them; or, when the frame is read, if a
-        row is not valid and *on_invalid* is "raise".
+        If there are more than two labels, or two of which none is *positive*; or, when the frame is read, if
+        a row is not valid and *on_invalid* is "raise".
     ParameterError
         If an argument has the wrong type, or two arguments contradict each other.
 

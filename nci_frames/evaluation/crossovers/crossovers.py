@@ -56,9 +56,9 @@ def find_crossovers(
     Raises
     ------
     ParameterError
-        If the metric cannot be ranked, does not depend on *over*, or is an area of another kind; an option is
-        out of range; *prevalence* is "observed" and differs between models; or there are more than a million
-        pairs of models.
+        If the metric cannot be ranked, has no beta and *over* is "beta", or is an area of another kind; an
+        option is out of range; *prevalence* is "observed" and differs between models; or there are more than
+        a million pairs of models.
     UnknownMetricError
         If the metric is unknown.
     SchemaError

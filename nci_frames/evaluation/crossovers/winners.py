@@ -65,8 +65,8 @@ def winner_ranges(
     Raises
     ------
     ParameterError
-        If the metric cannot be ranked, does not depend on *over*, or is an area of another kind; an option is
-        out of range; or *prevalence* is "observed" and differs between models.
+        If the metric cannot be ranked, has no beta and *over* is "beta", or is an area of another kind; an
+        option is out of range; or *prevalence* is "observed" and differs between models.
     UnknownMetricError
         If the metric is unknown.
     SchemaError
