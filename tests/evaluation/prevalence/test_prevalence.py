@@ -145,6 +145,26 @@ def test_intervals_hold_where_most_traffic_is_positive_and_few_positives_are_kno
     assert held.mean() > 0.9
 
 
+@pytest.mark.parametrize("eta", [0.001, 0.03, 0.1, 0.3, 0.6])
+def test_many_rows_of_a_mixture_are_one(eta):
+    positives, negatives = (np.array(law) * 10**9 for law in ([1, 2, 3, 4], [6, 3, 2, 1]))
+    traffic = (10**13 * (eta * positives / 10 + (1 - eta) * negatives / 12) / 10**9).round().astype(np.int64)
+    above = [rows[::-1].cumsum()[::-1][1:] for rows in (positives, negatives, traffic)]
+    labelled = pl.concat(
+        counts_at(tp, fp, 10**10, 12 * 10**9).with_columns(threshold=pl.lit(float(place)))
+        for place, (tp, fp) in enumerate(zip(*(rows.tolist() for rows in above[:2]), strict=True))
+    )
+    counted = {
+        "model": "a",
+        "threshold": [0.0, 1.0, 2.0],
+        "above": above[2],
+        "below": traffic.sum() - above[2],
+    }
+    found = nf.estimate_prevalence(labelled, pl.DataFrame(counted))
+    assert found["prevalence"].item() == pytest.approx(eta, rel=1e-6)
+    assert found["fit_p_value"].item() > 0.99
+
+
 def test_positives_above_all_negatives_are_estimated():
     reference, traffic = (
         counts_at(40, 30, 40, 300),
