@@ -42,7 +42,7 @@ def write_history(path: Path, tables: Mapping[str, pl.DataFrame], **content: Any
     shown = tables["unusual"].filter(pl.col("run").is_in(listed["run"].implode())).reverse()
     traffic = [tables[name] for name in ("traffic_prevalence", "traffic_values") if name in tables]
     filters = {"written": written, "bounded": bounded, "segment": segment_name, "threshold": format_threshold}
-    page = template("history.html.jinja", time=_time, **filters)
+    page = template("history.html.jinja", time=_time, folded=_folded, **filters)
     text = page.render(
         css=own("report.css"),
         runs=listed,
@@ -77,6 +77,11 @@ def _failed(history: pl.DataFrame) -> dict[str, list[str]]:
         place = "" if segment is None else f" ({segment_name(segment)})"
         failed.setdefault(run, []).append(gate + place)
     return failed
+
+
+def _folded(cell: str) -> str:
+    """Put the bounds of a value below it."""
+    return cell.replace(" (", "\n(")
 
 
 def _time(time: datetime | None) -> str:

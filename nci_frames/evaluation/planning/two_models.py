@@ -8,7 +8,7 @@ import polars as pl
 
 from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import Option
+from nci_frames.base.messages import Call, Option
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats, Frame
 from nci_frames.evaluation.metrics import called_metric, curve_asked
@@ -97,7 +97,9 @@ class Contrast(NamedTuple):
     def rows(self, ratio: float | None, level: float, power: float) -> tuple[int, int]:
         """Return the rows of each class that are needed, with *ratio* negatives per positive."""
         if not self.difference:
-            raise ParameterError("the two models are expected to be equal: no rows tell them apart")
+            msg = "the two models are expected to be equal: no rows tell them apart"
+            differ = Call("tpr=(0.8, 0.7)", "--tpr 0.8,0.7")
+            raise ParameterError(msg, hint=f"give expected values that differ, e.g. {differ}")
         from scipy.special import ndtri  # noqa: PLC0415  (slow to import, and seldom needed)
 
         # Without a ratio, the metric must depend on one class only.

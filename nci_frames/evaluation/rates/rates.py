@@ -81,7 +81,7 @@ def compute_rates(
 
     Notes
     -----
-    Rates of 0 and 1 also have bounds: without a false positive among 100,000 negatives, FPR is below 3.8e-5
+    Rates of 0 and 1 also have bounds: without a false positive among 100,000 negatives, FPR is below 3.9e-5
     (Wilson). The lower bound is 0 if the rate is 0, the upper bound 1 if it is 1. TPR and FPR come from
     different rows, so both are within their bounds with the product of the two confidences.
 
