@@ -19,10 +19,11 @@ from nci_frames.evaluation.arrays.roc_steps import Curves, of_all_parts
 from nci_frames.evaluation.field.prevalences import group_prevalences
 from nci_frames.evaluation.metrics import by_label
 from nci_frames.evaluation.rates.clusters import class_worth
+from nci_frames.evaluation.rates.hull import between_others
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.rates.strata import summed_counts
 from nci_frames.evaluation.support.rule import curve_support, with_curve_flags, with_support_of
-from nci_frames.schemas import AREAS, COUNTS, RATES, checked, collect
+from nci_frames.schemas import AREAS, COUNTS, RATES, checked, collect, has_strata, in_runs
 
 #: The groups of some curves; prevalence, value, lower and upper bound of each group, for each prevalence; and
 #: the ``curve_support`` of the groups.
@@ -130,6 +131,11 @@ def compute_areas(
     frame = collect(counts, COUNTS, strata=True)
     whole = frame if units is None else whole_counts(frame)
     if interval is not None:
+        if units is None and not has_strata(frame):
+            # Bounds of FPR rise with FPR, so those of points between others lie between, too.
+            frame, first = in_runs(frame, ["model", *COUNTS.keys(frame.columns)])
+            inner = between_others(frame.select(tpr="tp", fpr="fp"), first)
+            frame = frame.filter(pl.Series(~inner)) if inner.any() else frame
         rates = compute_rates(frame, interval=interval, level=sqrt(level), units=units)
         return areas_of(rates, prevalence, areas, banded=True)
     worth = None if units is None else class_worth(whole, units)
