@@ -32,6 +32,7 @@ from nci_frames.questions.units import mean_of_all
 from nci_frames.schemas import beside, has_strata
 
 _AT = ["model", "prevalence"]
+_SIDES = ("lower", "upper")
 #: Largest relative difference of equal prevalences, by rounding of sums of weights.
 _SAME = 1e-9
 #: Computes a table at some prevalences.
@@ -249,8 +250,13 @@ class AskedLog:
             counts, units, etas = self._logs.curves(area), self._logs.units, list(prevalence)
             found = bootstrap(counts, metric=self._label, prevalence=etas, repeats=self.repeats, units=units)
             # The mean of the bounds over repeats is at least as wide as the interval of the mean.
-            bounds = found.group_by(_AT).agg(mean_of_all("lower"), mean_of_all("upper"))
-            table = beside(table, bounds, _AT)
+            bounds = found.group_by(_AT).agg(map(mean_of_all, ("value", *_SIDES)))
+            table = beside(table, bounds.rename({"value": "__resampled"}), _AT)
+            if not area.of_scores:
+                # Those of fewer steps are shifted to the value at all of them.
+                moved = pl.col("value") - pl.col("__resampled")
+                table = table.with_columns((pl.col(_SIDES) + moved).clip(0, 1))
+            table = table.drop("__resampled")
         return self._everywhere(table, prevalence)
 
     def _everywhere(self, table: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:

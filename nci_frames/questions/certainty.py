@@ -5,27 +5,30 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
-import numpy as np
 import polars as pl
 
 from nci_frames.counts.strata import weighted_sums
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
-from nci_frames.evaluation.resampling.few_rows import FEW_THRESHOLDS, step_of_recall
+from nci_frames.evaluation.arrays.histograms import each_histogram
+from nci_frames.evaluation.resampling.few_rows import steps_of_areas
 from nci_frames.evaluation.resampling.probability_best import shares_among, shares_of_best, with_support
 from nci_frames.evaluation.resampling.replicates import Replicates, resample_models
 from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.evaluation.significance.best import best_among, compare_best
 from nci_frames.evaluation.significance.crossover_intervals import area_curves_of, border_of, own_curves_of
 from nci_frames.questions.log_counts import LogCounts
-from nci_frames.schemas import in_runs, rows_where
+from nci_frames.schemas import rows_where
 
 #: Largest number of models resampled, those nearest to the top; others are never counted as best.
 MOST_RESAMPLED = 20
 
 #: Least number of resampled logs for tests: with fewer, a p-value near 0.05 is too uncertain.
 LEAST_REPEATS = 200
+
+#: First and last positives of a model that are steps of recall of their own.
+_SINGLE = 192
 
 _CELLS = ("model", "threshold", "tp", "fp", "fn", "tn")
 
@@ -57,14 +60,13 @@ class Resampled:
 
         #: The counts of the models: pooled over all keys, and by units.
         self.counts, self.by_unit = of_models(log.rows.total), of_models(drawn.total)
-        by_repeat = self.by_unit if drawn.repeat is None else of_models(drawn.by_repeat)
-        whole = weighted_sums(self.counts)
-        steps = _fewer_steps(whole)
+        every = self.by_unit if drawn.repeat is None else of_models(drawn.by_repeat)
+        #: The counts by units and weights, at few steps of recall, and at all thresholds.
+        steps, at = _few_steps(weighted_sums(self.counts)), ["model", "threshold"]
+        self.steps = every.join(steps, on=at, how="semi", nulls_equal=True).select(_CELLS)
         if drawn.apart:
-            steps = at_thresholds(by_repeat, steps, *drawn.apart) if len(steps) < len(whole) else by_repeat
-        #: The counts by units and weights, at fewer steps of recall, so that exact counts take little longer
-        #: than a thousand bins; and at all thresholds.
-        self.steps, self.every = steps, self.counts if drawn.units is None else by_repeat
+            self.steps = at_thresholds(every, steps, *drawn.apart)
+        self.every = self.counts if drawn.units is None else every
         #: The areas by number of resampled logs, and operating points with the counts at their thresholds.
         self._areas: dict[int, list[list[Replicates]]] = {}
         self._at: list[tuple[pl.DataFrame, pl.DataFrame]] = []
@@ -184,26 +186,13 @@ def with_borders(
     return winners.with_columns(bounds.get_columns())
 
 
-def _fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:
-    """Return counts without the thresholds that change the area least.
+def _few_steps(counts: pl.DataFrame) -> pl.DataFrame:
+    """Return the thresholds of each model that change areas most, and its lowest one.
 
-    Each of the first positives has its own step, as they make up most of the area at a low prevalence; later
-    steps are a fixed share of the positives before them. The first threshold of a step is kept, so that the
-    negatives after it still come after its positives. The last threshold of a model is kept for its recall.
+    Without them, exact counts of units would take many times as long as those at a thousand thresholds.
     """
-    if counts.height <= FEW_THRESHOLDS * counts["model"].n_unique():
-        return counts
-    rising, lowest = in_runs(counts, ["model"])
-    true = rising["tp"].to_numpy()
-    if true.dtype.kind == "f":
-        # Measure sums of weights in units of the lightest row.
-        moved = np.abs(np.diff(true))
-        true = true / moved.min(initial=np.inf, where=moved > 0)
-    # Most thresholds add no positives.
-    added = np.flatnonzero(true[:-1] != true[1:])
-    kept = np.zeros(len(true), np.bool_)
-    kept[added] = step_of_recall(true[added]) != step_of_recall(true[added + 1])
-    kept[-1] = True
-    kept[lowest] = True
-    kept[lowest[1:] - 1] = True
-    return rising.select(_CELLS).filter(kept)
+    steps = []
+    for one in each_histogram(counts):
+        few = {*steps_of_areas(one, single=_SINGLE)[0], *one.thresholds[-1:].tolist()}
+        steps.append(one.labelled(pl.DataFrame({"threshold": sorted(few)})))
+    return pl.concat(steps)

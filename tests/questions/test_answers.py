@@ -510,3 +510,18 @@ def test_where_a_model_leads_that_is_not_compared_the_certified_map_is_unknown()
     assert (first["lambda_start"], first["verdict"]) == (0.0, "unknown")
     assert "was not compared" in first["reason"]
     assert compared.certified["verdict"].to_list()[1] == "several"
+
+
+@pytest.mark.parametrize("metric", ["pr_auc", "roc_auc"])
+def test_bounds_of_an_area_are_those_of_the_log_however_strong_the_model(metric: str) -> None:
+    """Few steps of recall stand for many rows. Their area was smaller, by up to hundreds of errors."""
+    label = np.arange(30_000) % 10 == 0
+    score = np.random.default_rng(4).normal(4.0 * label)
+    log = pl.DataFrame({"model": "a", "label": label, "score": score})
+    counts = nf.count_confusion(log, thresholds="exact")
+    question = nf.Question(metric=metric, prevalence=0.3)
+    told = nf.compare_models(counts, prevalence=[0.3], question=question, repeats=400).answer
+    found = nf.bootstrap(counts, metric=metric, prevalence=0.3, repeats=400)
+    lower, value, upper = told.select("lower", "value", "upper").row(0)
+    assert lower < value < upper
+    assert found.select("lower", "upper").row(0) == pytest.approx((lower, upper), abs=(upper - lower) / 5)

@@ -9,7 +9,6 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.questions.answer_lines import answer_lines
-from nci_frames.questions.certainty import _fewer_steps
 from nci_frames.questions.drawn_curves import report_curves
 from nci_frames.questions.log_tables import MOST_MODELS
 from nci_frames.questions.report import report_charts
@@ -88,27 +87,6 @@ def test_short_curves_are_left_as_they_are():
     rates = comparison().rates
     assert report_curves(rates, list(MODELS)).equals(rates)
     assert report_curves(rates, ["forest"]).equals(rates.filter(model="forest"))
-
-
-@pytest.mark.parametrize(("positives", "negatives"), [(174, 1623), (3000, 30_000)])
-def test_fewer_steps_change_no_area_by_much(positives, negatives):
-    log = unit_log({"near": 1.0, "far": 2.5}, (positives, negatives), seed=positives)
-    counts = nf.count_confusion(log.drop("unit"), thresholds="exact")
-    fewer = _fewer_steps(counts)
-    assert fewer.height < 2 * min(1200, positives + 2)
-    prevalences = [1e-6, 1e-4, 1e-2, 0.5]
-    of_all, of_fewer = (
-        nf.compute_areas(frame, prevalence=prevalences).filter(metric="pr_auc")["value"].to_list()
-        for frame in (counts, fewer)
-    )
-    # A step of its own for each of the first positives: then nothing is lost at all.
-    assert of_fewer == pytest.approx(of_all, rel=1e-12 if positives <= 192 else 0.003)
-
-
-def test_few_thresholds_stay_as_they_are():
-    log = pl.DataFrame({"model": "a", "label": [0, 1] * 50, "score": np.arange(100.0)})
-    counts = nf.count_confusion(log, thresholds="exact")
-    assert _fewer_steps(counts).equals(counts)
 
 
 def cheapest(

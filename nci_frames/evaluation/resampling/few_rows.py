@@ -61,9 +61,27 @@ def with_prior(
 
 def steps_of_positives(histogram: Histogram) -> list[float]:
     """Return the thresholds beside bins with positives; areas are the same wherever the negatives are."""
-    lone = histogram.positives == 0
-    thresholds: list[float] = histogram.thresholds[~(lone[:-1] & lone[1:])].tolist()
+    thresholds: list[float] = histogram.thresholds[_beside_positives(histogram)].tolist()
     return thresholds
+
+
+def steps_of_areas(histogram: Histogram, *, single: int = _SINGLE // 2) -> tuple[list[float], bool]:
+    """Return thresholds that determine areas over recall, and whether they do so only approximately.
+
+    Of many positives, each of the first and of the last *single* ones is a step; steps between grow by a
+    factor of about 1 + 1/single from either end.
+    """
+    positives, beside = histogram.positives, _beside_positives(histogram)
+    if beside.sum() <= FEW_THRESHOLDS:
+        return steps_of_positives(histogram), False
+    true = positives.cumsum() / positives[positives > 0].min()
+    step = step_of_recall(true[:-1], single) - step_of_recall(true[-1] - true[:-1], single)
+    return histogram.thresholds[np.diff(step, prepend=-np.inf) > 0].tolist(), True
+
+
+def _beside_positives(histogram: Histogram) -> Flags:
+    lone = histogram.positives == 0
+    return np.asarray(~(lone[:-1] & lone[1:]))
 
 
 def steps_of_recall(histogram: Histogram) -> list[float]:
@@ -94,7 +112,7 @@ def _of_many(histogram: Histogram, kept: Flags) -> list[float]:
     return thresholds
 
 
-def step_of_recall(true: Rows) -> Floats:
+def step_of_recall(true: Rows, single: int = _SINGLE) -> Floats:
     """Return the number of the recall step for each number of true positives."""
-    beyond = np.log(np.maximum(true, _SINGLE) / _SINGLE)
-    return np.asarray(np.minimum(true, _SINGLE) + np.floor(_SINGLE * beyond))
+    beyond = np.log(np.maximum(true, single) / single)
+    return np.asarray(np.minimum(true, single) + np.floor(single * beyond))

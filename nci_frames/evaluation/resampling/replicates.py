@@ -116,17 +116,19 @@ def resample(
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
         observed = whole.histogram.observed_prevalence
         etas = np.ravel(etas_of(whole.histogram.group, np.array([observed]))).tolist()
-        # Bins that no result distinguishes are merged before drawing: between thresholds, or between
-        # positives.
-        counts = whole
+        # Bins that no result distinguishes, or hardly, are merged before drawing: between thresholds, between
+        # positives, or between many scores.
+        counts, moved = whole, False
         if not areas:
             if pos_fraction is not None:
                 points = np.array(near_budget(whole.histogram, pos_fraction, etas))
             counts = whole if own else whole.coarser(points.tolist())
         elif not metrics and not any(area.of_scores for area in areas):
-            counts = whole.coarser(few_rows.steps_of_positives(whole.histogram))
+            steps, moved = few_rows.steps_of_areas(whole.histogram)
+            counts = whole.coarser(steps)
         elif of_scores and whole.histogram.every_score:
             counts = whole.coarser(few_rows.steps_of_score(whole.histogram), every_score=True)
+            moved = True
         bins = counts.histogram
         smooth = (
             unseen and bool(metrics) and isinstance(whole, StrataCounts) and not whole.same_within_classes
@@ -146,9 +148,7 @@ def resample(
                 own_eta = isinstance(asked.prevalence, str)
                 at_points = at_points._replace(unseen=unseen_rows, prevalence=None if own_eta else itself)
         found = _evaluated(areas, etas, at_points, counts, drawn)
-        # On a grid no bins were merged.
-        joined = of_scores and counts is not whole
-        return found.around(_areas(areas, etas, whole.histogram)) if joined else found
+        return found.around(_areas(areas, etas, whole.histogram)) if moved else found
 
     # Each group has a random stream of its own.
     every = map_in_threads(replicated, counted_groups(frame, logs))

@@ -297,3 +297,21 @@ def test_mean_losses_of_many_scores_vary_as_means_do(metric, loss):
         assert std == pytest.approx(
             np.sqrt(sum(share**2 * rows.var() / len(rows) for share, rows in parts)), rel=0.06
         )
+
+
+@pytest.mark.parametrize("metric", ["pr_auc", "roc_auc"])
+def test_areas_of_many_positives_are_resampled_at_fewer_steps(
+    metric: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = np.arange(12_000) % 4 == 0
+    score = np.random.default_rng(1).normal(3.0 * label)
+    counts = nf.count_confusion(pl.DataFrame({"model": "a", "label": label, "score": score}))
+    asked = {"metric": metric, "prevalence": [0.01, 0.5], "repeats": 300}
+    few = nf.bootstrap(counts, **asked)
+    monkeypatch.setattr("nci_frames.evaluation.resampling.few_rows.FEW_THRESHOLDS", len(counts))
+    every = nf.bootstrap(counts, **asked)
+    assert few["value"].to_list() == pytest.approx(every["value"].to_list(), abs=1e-12)
+    width = (every["upper"] - every["lower"]).to_numpy()
+    for side in ("lower", "upper"):
+        assert ((few[side] - every[side]).abs().to_numpy() < width / 6).all()
+    assert (few["std"] / every["std"]).to_list() == pytest.approx([1] * len(few), abs=0.2)
