@@ -18,7 +18,7 @@ from nci_frames.schemas import CALIBRATION_MEASURES, checked, rows_of_runs
 _LEAST_ROWS = 20
 _FEW = f"a class has fewer than {_LEAST_ROWS} independent rows"
 _WEIGHTED = "the counts are sums of weights"
-_ANYWHERE = "rows beyond the outermost thresholds may have any logit"
+_ANYWHERE = "rows in the outermost bins may have any logit"
 
 
 @checked
@@ -62,7 +62,7 @@ def calibration_measures(
         The same, with the estimated part due to chance removed.
 
     Bounds are null, with a reason, for sums of weights, if a class has fewer than 20 independent rows, and if
-    rows that the regression depends on lie beyond the outermost thresholds of a grid. With "observed" they
+    rows that the regression depends on lie in the outermost bins of a grid. With "observed" they
     include the sampling error of the log's prevalence; otherwise the prevalence is taken as known. Rows are
     taken as independent.
 
@@ -80,7 +80,7 @@ def calibration_measures(
     estimator HC3; with "observed" they are at least as wide as the regression implies, since a log may lack
     heavy rows by chance. Student's t has the degrees of freedom of the smaller class, or fewer if a few rows
     make most of the variance (Satterthwaite). Rows between two thresholds of a grid are placed at the middle;
-    bounds are extended for their unknown scores (for the regression, to first order).
+    bounds are extended for their unknown scores (of the slope and the intercept, to first order).
 
     With the distance D of a bin and its standard error s, the corrected error is the sum of
     ``2·|D| - E|N(D, s)|``, or 0 if that is negative. For calibrated scores it is still about 0.6 of the plain

@@ -45,11 +45,19 @@ def recalibrations(
         fine = (reason == "") & ~np.isnan(curves.sum(true + false))
         kept = part.each_step(fine.astype(np.float64)) > 0
         rows = [np.where(kept, each, 0.0) for each in (true, false, *logits)]
-        regression = _Regression.of(part, rows[0], rows[1], rows[2], sloping=len(names) > 1)
+        sloping = len(names) > 1
+        # The shift of all logits falls as any of them grows, so the ends of the bins enclose it.
+        places = rows[2:3] if sloping or part.bins.exact else rows[2:]
+        fits = [_Regression.of(part, rows[0], rows[1], place, sloping=sloping) for place in places]
         for name in names:
-            measured = regression.measured(name, rows[3:], eta, quantile, own=own)
-            found[name] = (*(np.where(fine, each, np.nan) for each in measured), reason)
-    return found  # type: ignore[return-value]
+            ends = rows[3:] if sloping else []
+            measured = [fit.measured(name, ends, eta, quantile, own=own) for fit in fits]
+            value = np.where(fine, measured[0][0], np.nan)
+            lower = np.min([low for _, low, _ in measured], axis=0)
+            upper = np.max([high for _, _, high in measured], axis=0)
+            known = fine & np.isfinite(lower) & np.isfinite(upper)
+            found[name] = value, np.where(known, lower, np.nan), np.where(known, upper, np.nan), reason
+    return found
 
 
 def _separated(curves: Curves, true: Floats, false: Floats) -> Flags:
@@ -79,13 +87,22 @@ class _Regression(NamedTuple):
     def of(cls, part: Part, true: Floats, false: Floats, logit: Floats, *, sloping: bool) -> "_Regression":
         """Fit the regression with weights *true* and *false* of the positives and negatives of each step."""
         curves, rows = part.curves, true + false
-        scale, offset = None, logit
         if sloping:
             middle = curves.sum(rows * logit)
             width = np.sqrt(curves.sum(rows * (logit - part.each_step(middle)) ** 2))
-            scale, offset = (middle, np.where(width > 0, width, 1.0)), np.zeros_like(logit)
-        found = fitted(curves, _columns(part, scale, logit), offset, true, rows)
-        return cls(part, true, false, logit, scale, *found)
+            scale = middle, np.where(width > 0, width, 1.0)
+            found = fitted(curves, _columns(part, scale, logit), np.zeros_like(logit), true, rows)
+            return cls(part, true, false, logit, scale, *found)
+        # Rows with infinite logits count as 0 or 1, however all are shifted; the others make up for them.
+        finite = np.isfinite(logit)
+        some = np.where(finite, rows, 0.0)
+        share = (curves.sum(true) - curves.sum(np.where(logit == np.inf, rows, 0.0))) / curves.sum(some)
+        reached = (share > 0) & (share < 1)
+        hits = some * part.each_step(np.where(reached, share, 0.5))
+        columns = _columns(part, None, logit)
+        theta, inverse = fitted(curves, columns, np.where(finite, logit, 0.0), hits, some)
+        theta = np.where(reached, theta, np.where(share >= 1, np.inf, -np.inf))
+        return cls(part, true, false, logit, None, theta, inverse)
 
     def predicted(self, logit: Floats) -> Floats:
         """Return the calibrated scores of logits."""
@@ -108,7 +125,8 @@ class _Regression(NamedTuple):
         unsure = quantile(freedom) * np.sqrt(variance)
         for label, rows in ((1, self.true), (0, self.false)):
             moves = [np.abs(self._influence(direction, end, label) - at[1 - label]) for end in ends]
-            unsure = unsure + self.part.curves.sum(rows * np.where(rows > 0, np.maximum(*moves), 0.0))
+            if moves:
+                unsure = unsure + self.part.curves.sum(rows * np.where(rows > 0, np.maximum(*moves), 0.0))
         unsure = np.where(np.isfinite(unsure), unsure, np.nan)
         return value, value - unsure, value + unsure
 

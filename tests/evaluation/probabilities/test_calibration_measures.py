@@ -62,6 +62,27 @@ def test_scores_that_are_much_too_sure_are_calibrated_in_the_large(scores):
     assert weights @ (1 / (1 + np.exp(-logit))) == pytest.approx(0.01, rel=1e-9)
 
 
+@pytest.mark.parametrize("spread", [1.5, 6.0])
+@pytest.mark.parametrize("grid", [nf.uniform_thresholds(101), nf.logit_thresholds(101)])
+def test_bounds_in_the_large_enclose_the_scores_behind_a_grid(grid, spread):
+    rng = np.random.default_rng(0)
+    bounded = 0
+    for middle in (-8.0, -3.0, 0.0):
+        logit = rng.normal(middle, spread, 400)
+        score = 1 / (1 + np.exp(-logit.clip(-300, 30)))
+        log = logs.log_of(list(zip((rng.random(400) < 0.3).tolist(), score.tolist(), strict=True)))
+        counts = nf.count_confusion(log, thresholds=[0.0, *list(grid)[1:-1], 1.001])
+        for eta in (0.01, 0.3):
+            exact, found = (measures(each, prevalence=eta, bins=1) for each in (logs.exact(log), counts))
+            value, row = exact["in_the_large"]["value"], found["in_the_large"]
+            if row["lower"] is None:
+                assert row["reason"] == "rows in the outermost bins may have any logit"
+            else:
+                bounded += 1
+                assert row["lower"] <= value <= row["upper"]
+    assert bounded
+
+
 def test_bounds_of_the_logs_own_prevalence_are_those_of_the_sandwich():
     log = logs.probability_log(500, models=["a"])
     found = measures(logs.exact(log), prevalence="observed")
@@ -161,7 +182,7 @@ def test_what_cannot_be_told_is_null_with_a_reason():
     assert sums["slope"] == (False, True, "the counts are sums of weights")
     assert sums["ece_corrected"] == (True, True, "the counts are sums of weights")
     beyond = told([*many, *[(True, 0.7)] * 40], thresholds=[0.25, 0.35, 0.5])
-    assert beyond["slope"] == (False, True, "rows beyond the outermost thresholds may have any logit")
+    assert beyond["slope"] == (False, True, "rows in the outermost bins may have any logit")
 
 
 def population(rng, rows, days, power):
