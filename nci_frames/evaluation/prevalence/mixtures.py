@@ -144,7 +144,8 @@ class Mixtures:
             statistic += 2 * (rows * np.log(ratio)).sum(axis=1)
         # A prevalence of 0 or 1 is a boundary, not a fitted parameter.
         fitted = np.abs(logit[:, 0]) < _FARTHEST - 1
-        return np.maximum(statistic, 0.0), self.used.sum(axis=1) - 1.0 - fitted
+        rounding = 64 * np.finfo(np.float64).eps * self.rows.sum(axis=0)
+        return np.where(statistic > rounding, statistic, 0.0), self.used.sum(axis=1) - 1.0 - fitted
 
     def _laws(self, logit: Floats) -> FloatPair:
         """Return the maximum likelihood shares of the bins in both classes at a prevalence."""
