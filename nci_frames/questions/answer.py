@@ -245,18 +245,20 @@ class AskedLog:
 
     def _areas(self, prevalence: Sequence[float], area: Area) -> pl.DataFrame:
         certified = self.log.areas((), list(prevalence), area)
-        table = certified.drop("lower", "upper").with_columns(beta=pl.lit(None, pl.Float64))
+        table = certified.drop(_SIDES).with_columns(beta=pl.lit(None, pl.Float64))
         if self.log.resampled:
             counts, units, etas = self._logs.curves(area), self._logs.units, list(prevalence)
             found = bootstrap(counts, metric=self._label, prevalence=etas, repeats=self.repeats, units=units)
             # The mean of the bounds over repeats is at least as wide as the interval of the mean.
             bounds = found.group_by(_AT).agg(map(mean_of_all, ("value", *_SIDES)))
-            table = beside(table, bounds.rename({"value": "__resampled"}), _AT)
             if not area.of_scores:
-                # Those of fewer steps are shifted to the value at all of them.
-                moved = pl.col("value") - pl.col("__resampled")
-                table = table.with_columns((pl.col(_SIDES) + moved).clip(0, 1))
-            table = table.drop("__resampled")
+                # The area at few steps of recall is another one: its bounds go beside the certified ones.
+                both = beside(bounds, certified.select(*_AT, *_SIDES), _AT, suffix="_certified")
+                moved = (pl.col(f"{side}_certified") - pl.col("value") for side in _SIDES)
+                bounds = both.with_columns(
+                    (pl.col(s) + m).clip(0, 1) for s, m in zip(_SIDES, moved, strict=True)
+                )
+            table = beside(table, bounds.select(*_AT, *_SIDES), _AT)
         return self._everywhere(table, prevalence)
 
     def _everywhere(self, table: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:

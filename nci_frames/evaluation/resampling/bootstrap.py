@@ -74,6 +74,9 @@ def bootstrap(
     - PR-AUC, if it is not supported, or a class has fewer than 20 rows or buckets: the interval of
       ``compute_areas(interval="simultaneous")``.
 
+    If ``resolution`` says that scores lie between thresholds, intervals of areas are wider by the distances
+    from the value to the certified bounds of ``compute_areas``.
+
     Raises
     ------
     ParameterError

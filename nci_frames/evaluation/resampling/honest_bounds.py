@@ -163,8 +163,9 @@ class _Known:
         counts, logs, prevalence = self.counts, self.logs, self.asked.prevalence
         areas = [area for area in all_areas() if area.name in table["metric"]]
         at = [*self.keys, "metric", *self.given]
-        flags = areas_of(self.pooled, prevalence, areas, worth=self.worth).select(*at, *_FLAGS)
-        told = beside(table, flags, at).pipe(beside, self.sizes, self.keys)
+        certified = areas_of(self.pooled, prevalence, areas, worth=self.worth)
+        gaps = ((pl.col(side) - pl.col("value")).alias(f"{side}_gap") for side in _SIDES)
+        told = beside(table, certified.select(*at, *_FLAGS, *gaps), at).pipe(beside, self.sizes, self.keys)
         known = pl.col("supported")
         if self.worth is not None:
             # If one bucket has nearly all rows of a class, resampling hardly changes the value.
@@ -198,6 +199,11 @@ class _Known:
         columns: dict[str, pl.Expr] = {"interval": _interval(extended | wide)}
         for side, wider in _SIDES.items():
             narrow = pl.when(extended).then(wider(side, f"{side}_score")).otherwise(side)
+            if "resolution" in counts.columns:
+                # Between two thresholds of a grid, the area of the log itself is not known exactly.
+                moved = (narrow + pl.col(f"{side}_gap")).clip(0.0)
+                bounded = pl.col("metric").is_in([area.name for area in areas if not area.of_scores])
+                narrow = pl.when(bounded).then(moved.clip(0.0, 1.0)).otherwise(moved)
             columns[side] = pl.when(wide).then(f"{side}_band").otherwise(narrow)
         return found.with_columns(**columns).select(*table.columns, "interval", *_FLAGS)
 

@@ -315,3 +315,22 @@ def test_areas_of_many_positives_are_resampled_at_fewer_steps(
     for side in ("lower", "upper"):
         assert ((few[side] - every[side]).abs().to_numpy() < width / 6).all()
     assert (few["std"] / every["std"]).to_list() == pytest.approx([1] * len(few), abs=0.2)
+
+
+@pytest.mark.parametrize("metric", ["pr_auc", "roc_auc", "brier"])
+def test_bounds_of_an_area_allow_for_scores_between_the_thresholds_of_a_grid(metric: str) -> None:
+    """Of many rows, the area between two thresholds is less certain than resampled logs tell."""
+    label = np.arange(40_000) % 2 == 0
+    score = 1 / (1 + np.exp(-np.random.default_rng(3).normal(1.5 * label - 0.75)))
+    log = pl.DataFrame({"model": "a", "label": label, "score": score})
+    counts = [nf.count_confusion(log, thresholds=way) for way in ("exact", nf.uniform_thresholds(33))]
+    question = nf.Question(metric=metric, prevalence=0.3)
+    for every, grid in [
+        [nf.bootstrap(one, metric=metric, prevalence=0.3, repeats=200) for one in counts],
+        [nf.compare_models(one, prevalence=[0.3], question=question).answer for one in counts],
+    ]:
+        low, high = every.select("lower", "upper").row(0)
+        lower, upper = grid.select("lower", "upper").row(0)
+        assert lower < low
+        assert high < upper
+        assert upper - lower < 8 * (high - low)
