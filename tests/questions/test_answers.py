@@ -428,6 +428,11 @@ def test_f_beta_is_called_by_its_beta_as_prevalences_are_written(beta, name):
     assert measure_name(nf.Question(beta=beta)) == name
 
 
+@pytest.mark.parametrize(("metric", "name"), [("fpr", "FPR"), ("tss", "Youden's J"), ("lr_plus", "LR+")])
+def test_metrics_have_the_names_by_which_they_are_known(metric: str, name: str) -> None:
+    assert measure_name(nf.Question(metric=metric)) == name
+
+
 def test_many_changes_of_the_best_model_are_told_shortly():
     starts = [0.001 * 2**i for i in range(10)]
     leads = pl.DataFrame({"start": starts[:-1], "end": starts[1:], "model": [f"m{i}" for i in range(9)]})

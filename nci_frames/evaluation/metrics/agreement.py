@@ -74,6 +74,7 @@ def error_rate(*, prevalence: Parameter = None) -> pl.Expr:
     "all rows are of one class and all are predicted to be",
     aliases=("cohen_kappa",),
     lower=-1.0,
+    title="HSS",
 )
 def hss(*, prevalence: Parameter = None) -> pl.Expr:
     """Heidke skill score, Cohen's kappa: accuracy corrected for agreement by chance.

@@ -49,7 +49,12 @@ def precision(*, prevalence: Parameter = None) -> pl.Expr:
     return (1 / (1 + (1 - eta) * (FPR / TPR / eta))).fill_nan(None)
 
 
-@metric("(1-eta)·(1-FPR) / ((1-eta)·(1-FPR) + eta·(1-TPR))", "no row is predicted negative", needs_fpr=False)
+@metric(
+    "(1-eta)·(1-FPR) / ((1-eta)·(1-FPR) + eta·(1-TPR))",
+    "no row is predicted negative",
+    needs_fpr=False,
+    title="NPV",
+)
 def npv(*, prevalence: Parameter = None) -> pl.Expr:
     """Negative predictive value: P(y=0 | predicted negative).
 

@@ -48,7 +48,7 @@ def specificity() -> pl.Expr:
     return 1 - FPR
 
 
-@metric("FPR", "there are no negatives", aliases=("false_alarm_rate",), direction="minimize")
+@metric("FPR", "there are no negatives", aliases=("false_alarm_rate",), direction="minimize", title="FPR")
 def fpr() -> pl.Expr:
     """False-positive rate: P(predicted positive | y=0).
 
@@ -69,7 +69,7 @@ def fpr() -> pl.Expr:
     return FPR
 
 
-@metric("1 - TPR", "there are no positives", direction="minimize")
+@metric("1 - TPR", "there are no positives", direction="minimize", title="FNR")
 def fnr() -> pl.Expr:
     """False-negative rate: P(predicted negative | y=1).
 
@@ -90,7 +90,7 @@ def fnr() -> pl.Expr:
     return 1 - TPR
 
 
-@metric("TPR - FPR", _LACKS, aliases=("tss", "informedness"), scale=1.0, lower=-1.0)
+@metric("TPR - FPR", _LACKS, aliases=("tss", "informedness"), scale=1.0, lower=-1.0, title="Youden's J")
 def youden_j() -> pl.Expr:
     """Youden's J, the true skill statistic: height of the point above chance, TPR - FPR.
 
@@ -193,7 +193,7 @@ def index_of_balanced_accuracy(*, alpha: float = 0.1) -> pl.Expr:
     return (1 + alpha * (TPR - (1 - FPR))) * TPR * (1 - FPR)
 
 
-@metric("TPR / FPR", "TPR and FPR are 0", upper=float("inf"))
+@metric("TPR / FPR", "TPR and FPR are 0", upper=float("inf"), title="LR+")
 def lr_plus() -> pl.Expr:
     """Positive likelihood ratio: the factor by which a positive decision multiplies the odds of y=1.
 
@@ -214,7 +214,7 @@ def lr_plus() -> pl.Expr:
     return pl.when((TPR > 0) | (FPR > 0)).then(TPR / FPR)
 
 
-@metric("(1-TPR) / (1-FPR)", "TPR and FPR are 1", direction="minimize", upper=float("inf"))
+@metric("(1-TPR) / (1-FPR)", "TPR and FPR are 1", direction="minimize", upper=float("inf"), title="LR-")
 def lr_minus() -> pl.Expr:
     """Negative likelihood ratio: the factor by which a negative decision multiplies the odds of y=1.
 
