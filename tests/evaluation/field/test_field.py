@@ -218,6 +218,8 @@ def test_a_page_shows_segments_at_their_prevalence(comparison):
     page = render_report(comparison)
     assert "plays no part; the areas below, at that of each segment in the field. " in page
     assert "All traffic" in page
+    # A number in the first column stands below its right-aligned head.
+    assert '<th scope="row" class="number">' in page
 
 
 @pytest.mark.thorough
