@@ -7,6 +7,7 @@ from typing import Literal
 
 import polars as pl
 
+from nci_frames.counts.resolution import one_score
 from nci_frames.counts.strata import weighted_sums
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.areas.pr import PR_AUC
@@ -66,6 +67,8 @@ class Resampled:
         self.steps = every.join(steps, on=at, how="semi", nulls_equal=True).select(_CELLS)
         if drawn.apart:
             self.steps = at_thresholds(every, steps, *drawn.apart)
+        if every.select(one_score(every.columns).all()).item():
+            self.steps = self.steps.with_columns(resolution=pl.lit("exact"))
         self.every = self.counts if drawn.units is None else every
         #: The areas by number of resampled logs, and operating points with the counts at their thresholds.
         self._areas: dict[int, list[list[Replicates]]] = {}

@@ -530,3 +530,21 @@ def test_bounds_of_an_area_are_those_of_the_log_however_strong_the_model(metric:
     lower, value, upper = told.select("lower", "value", "upper").row(0)
     assert lower < value < upper
     assert found.select("lower", "upper").row(0) == pytest.approx((lower, upper), abs=(upper - lower) / 5)
+
+
+@pytest.mark.parametrize("unit", [None, "unit"])
+@pytest.mark.parametrize("thresholds", ["exact", np.linspace(-2, 4, 25).tolist()], ids=["exact", "grid"])
+def test_bounds_of_an_area_are_those_of_bootstrap(thresholds: Any, unit: str | None) -> None:
+    """Also those of tied scores, and of scores between thresholds."""
+    label = np.arange(3_000) % 8 == 0
+    score = np.random.default_rng(2).normal(1.5 * label).round(1)
+    log = pl.DataFrame({"model": "a", "label": label, "score": score, "unit": np.arange(3_000) // 3})
+    scan = nf.scan_predictions(log, unit=unit)
+    counts = nf.count_confusion(scan if unit is None else nf.unit_buckets(scan), thresholds=thresholds)
+    units = None if unit is None else "bucket"
+    for metric in ("pr_auc", "roc_auc"):
+        question = nf.Question(metric=metric, prevalence=0.1)
+        told = nf.compare_models(counts, prevalence=[0.1], question=question).answer
+        found = nf.bootstrap(counts, metric=metric, prevalence=0.1, repeats=400, units=units)
+        expected = found.select("lower", "upper").row(0)
+        assert told.select("lower", "upper").row(0) == pytest.approx(expected, abs=2e-4)
