@@ -109,12 +109,10 @@ def _means(rows: Rows, losses: Floats) -> Floats:
     return np.where(rows[:, ~finite].any(axis=1), np.inf, mean)
 
 
-def _either_class(curves: Curves, _: object) -> Floats:
-    return np.where((curves.positives > 0) & (curves.negatives > 0), 0.0, np.nan)
-
-
 #: A mean over the rows of each class is supported at every prevalence, if both classes have rows.
-_SUPPORT = SupportRule(_either_class, "undefined")
+_SUPPORT = SupportRule(
+    lambda curves, _: np.where((curves.positives > 0) & (curves.negatives > 0), 0.0, np.nan), "undefined"
+)
 
 BRIER, LOG_LOSS = (
     Area(

@@ -89,13 +89,14 @@ def project_traffic(
         plain = points.with_columns(**moved).drop(name for name in points.columns if name.startswith("__"))
         return project_checked(plain, metrics=metrics, prevalence="selected", beta=beta)
 
+    def values(**moved: pl.Expr) -> Floats:
+        return projected(**moved)["value"].to_numpy()
+
     def reach(eta: pl.Expr) -> FloatPair:
         """Return the least and the largest value at a prevalence, over the errors of the rates."""
-        here = _values(projected(prevalence=eta))
+        here = values(prevalence=eta)
         ends = [
-            np.stack(
-                [_values(projected(prevalence=eta, **{rate: pl.col(f"{rate}_{side}")})) for side in _ENDS]
-            )
+            np.stack([values(prevalence=eta, **{rate: pl.col(f"{rate}_{side}")}) for side in _ENDS])
             for rate in ("tpr", "fpr")
         ]
         down, up = (np.hypot(*sides) for sides in zip(*(changes_of(here, end) for end in ends), strict=True))
@@ -104,7 +105,7 @@ def project_traffic(
         return np.fmin(here - down, np.fmin.reduce(every)), np.fmax(here + up, np.fmax.reduce(every))
 
     table = projected()
-    value = _values(table)
+    value = table["value"].to_numpy()
     # The metric need not be monotone in the prevalence, so evaluate it half-way to the bounds, too.
     between = (
         (pl.col(side) * part + pl.col("prevalence") * (1 - part)) for side in _SIDES for part in (0.5, 1)
@@ -174,10 +175,6 @@ def pooled_estimates(estimates: pl.DataFrame, keys: Sequence[str]) -> pl.DataFra
     }
     sorted_ = estimates.sort(*keys, "model")
     return sorted_.group_by(keys, maintain_order=True).agg(**pooled) if keys else sorted_.select(**pooled)
-
-
-def _values(table: pl.DataFrame) -> Floats:
-    return table["value"].fill_null(np.nan).to_numpy()
 
 
 def _range(expression: pl.Expr) -> tuple[float, float]:

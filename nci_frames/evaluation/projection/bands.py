@@ -116,28 +116,25 @@ def max_precision_uncertainty(rates: Frame, /) -> pl.DataFrame:
     # The smallest and the largest TPR/FPR within the bounds.
     lower, upper = pl.col("tpr_lower") / pl.col("fpr_upper"), pl.col("tpr_upper") / pl.col("fpr_lower")
     odds = 1 / (lower * upper).sqrt()
-    cv = {rate: _half_width(rate) / pl.col(rate) for rate in ("tpr", "fpr")}
     defined = (pl.col("tpr_lower") > 0) & (pl.col("fpr_lower") > 0)
-    keys = ["model", *RATES.keys(frame.columns), "threshold"]
-    table = (
-        frame.with_columns(
-            # (√a - √b)/(√a + √b) is tanh(ln(a/b)/4).
-            delta=pl.when(defined).then(((upper / lower).log() / 4).tanh()),
-            prevalence=pl.when(defined).then(odds / (1 + odds)),
-            cv_tpr=pl.when(pl.col("tpr") > 0).then(cv["tpr"]),
-            cv_fpr=pl.when(pl.col("fpr") > 0).then(cv["fpr"]),
-            reason=_reason(frame.columns),
-        )
-        .with_columns(theorem_bound=pl.when(defined).then(pl.max_horizontal("cv_tpr", "cv_fpr")))
-        .select(*keys, "delta", "prevalence", "theorem_bound", "cv_tpr", "cv_fpr", "reason")
-        .sort(keys)
+    cv = [_coefficient_of_variation(rate) for rate in ("tpr", "fpr")]
+    table = frame.with_columns(
+        # (√a - √b)/(√a + √b) is tanh(ln(a/b)/4).
+        delta=pl.when(defined).then(((upper / lower).log() / 4).tanh()),
+        prevalence=pl.when(defined).then(odds / (1 + odds)),
+        theorem_bound=pl.when(defined).then(pl.max_horizontal(cv)),
+        cv_tpr=cv[0],
+        cv_fpr=cv[1],
+        reason=_reason(frame.columns),
     )
-    return UNCERTAINTY.finish(table)
+    keys = ["model", *RATES.keys(frame.columns)]
+    return UNCERTAINTY.joined([table.sort(*keys, "threshold")], frame.select(keys))
 
 
-def _half_width(rate: str) -> pl.Expr:
+def _coefficient_of_variation(rate: str) -> pl.Expr:
     value = pl.col(rate)
-    return pl.max_horizontal(pl.col(f"{rate}_upper") - value, value - pl.col(f"{rate}_lower"))
+    half_width = pl.max_horizontal(pl.col(f"{rate}_upper") - value, value - pl.col(f"{rate}_lower"))
+    return pl.when(value > 0).then(half_width / value)
 
 
 def _reason(columns: list[str]) -> pl.Expr:

@@ -154,13 +154,9 @@ def select_operating_points(
     none = runs.frame.with_columns(reason=pl.lit(None, pl.String))
     points = points_of(runs, wish, etas) if len(runs.frame) else none
     if wish.needs_prevalence:
-        first = runs.frame[runs.start]
+        first, eta = runs.frame[runs.start], etas[0]
         # Groups without a selected point have a prevalence, too.
-        own = (
-            first[etas[0]]
-            if isinstance(etas[0], str)
-            else np.repeat(np.asarray(etas, np.float64), len(first))
-        )
+        own = first[eta] if isinstance(eta, str) else np.repeat(np.asarray(etas, np.float64), len(first))
         points = points.with_columns(prevalence=pl.Series(own))
         told = point_flags(columns, needs_fpr=True)["supported"]
         points = points.with_columns(supported=pl.when(pl.col("tpr").is_not_null()).then(told))

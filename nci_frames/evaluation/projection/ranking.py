@@ -111,9 +111,7 @@ def _ranked(frame: pl.DataFrame, comparison: list[str]) -> pl.DataFrame:
         *comparison, -pl.col("__upward"), nulls_last=[*(False for _ in comparison), True]
     )
     ranked = ordered.filter(pl.col("__upward").is_not_null())
-    rest = ordered.filter(pl.col("__upward").is_null()).with_columns(
-        rank=pl.lit(None, pl.Int64), gap=pl.lit(None, pl.Float64)
-    )
+    rest = ordered.filter(pl.col("__upward").is_null())
     values = ranked["__upward"].to_numpy()
     moved = np.empty(len(ranked))
     for label, metric in known.items():
@@ -124,7 +122,8 @@ def _ranked(frame: pl.DataFrame, comparison: list[str]) -> pl.DataFrame:
     leader = tie_leaders(values, moved, starts)
     gap = np.where(leader == start, 0.0, values[start] - values)
     found = ranked.with_columns(rank=pl.Series(leader - start + 1, dtype=pl.Int64), gap=pl.Series(gap))
-    return pl.concat([found, rest]).drop("__upward")
+    # The rest has neither rank nor gap.
+    return pl.concat([found, rest], how="diagonal").drop("__upward")
 
 
 def _comparison(frame: pl.DataFrame, schema: FrameSchema) -> list[str]:

@@ -4,9 +4,9 @@ Each interval is a pair of Polars expressions of hits and trials; beta quantiles
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Literal, cast
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -112,28 +112,28 @@ def _beta(hits: pl.Expr, trials: pl.Expr, level: float, *, prior: float) -> Boun
 
 def _beta_quantiles(hits: pl.Expr, misses: pl.Expr, tail: pl.Expr, *, prior: float) -> Bounds:
     """Return quantiles of the beta posterior; with prior 0, the exact (Clopper-Pearson) bounds."""
+    from scipy.special import betainccinv, betaincinv  # noqa: PLC0415  (slow to import, and seldom needed)
+
     outward = 1.0 if prior == 0 else prior
-    lower = _from_scipy("betaincinv", hits + prior, misses + outward, tail)
-    upper = _from_scipy("betainccinv", hits + outward, misses + prior, tail)
+    # Without hits or misses the bound is replaced (below); 1 avoids an error of SciPy.
+    hit, miss = (pl.when(rows > 0).then(rows + prior).otherwise(1.0) for rows in (hits, misses))
+    lower = _each_row(betaincinv, hit, misses + outward, tail)
+    upper = _each_row(betainccinv, hits + outward, miss, tail)
     # Without hits a rate of 0 is possible, without misses a rate of 1.
     return pl.when(hits > 0).then(lower).otherwise(0.0), pl.when(misses > 0).then(upper).otherwise(1.0)
 
 
-def _from_scipy(name: str, a: pl.Expr, b: pl.Expr, tail: pl.Expr) -> pl.Expr:
-    def quantile(columns: list[pl.Series]) -> pl.Series:
-        import scipy.special  # noqa: PLC0415  (slow to import, and seldom needed)
-
-        given = (column.cast(pl.Float64).fill_null(math.nan).to_numpy() for column in columns)
-        numbers = np.stack(np.broadcast_arrays(*given))
+def _each_row(function: np.ufunc, *columns: pl.Expr) -> pl.Expr:
+    def found(given: Sequence[pl.Series]) -> pl.Series:
+        numbers = np.stack(np.broadcast_arrays(*(column.to_numpy() for column in given)))
         # A microsecond for each: neighbours that are equal are computed once, all others in threads.
         changes = np.append(True, (numbers[:, 1:] != numbers[:, :-1]).any(axis=0))[: len(numbers[0])]
         parts = np.array_split(numbers[:, changes], 1 + changes.sum() // _AT_ONCE, axis=1)
-        found = [*map_in_threads(lambda part: getattr(scipy.special, name)(*part), parts)]
-        return pl.Series(np.concatenate(found)[changes.cumsum() - 1], nan_to_null=True)
+        values = [*map_in_threads(lambda part: function(*part), parts)]
+        return pl.Series(np.concatenate(values)[changes.cumsum() - 1], nan_to_null=True)
 
-    # A parameter is 0 only if the bound is replaced (above); 1 avoids an error of SciPy.
-    positive = [pl.when(value > 0).then(value).otherwise(1.0) for value in (a, b)]
-    return pl.map_batches([*positive, tail], cast("Any", quantile), return_dtype=pl.Float64)
+    # Polars takes a ufunc of expressions, too, but computes it in one thread.
+    return pl.map_batches(columns, found, return_dtype=pl.Float64)
 
 
 _INTERVALS: dict[str, Callable[[pl.Expr, pl.Expr, float], Bounds]] = {

@@ -134,9 +134,7 @@ def bootstrap(
     group = ["model", *logs.keys(frame)]
     if not tables:
         return BOOTSTRAP.empty(frame.select(group))
-    order = [*group, "threshold", "metric", "method", "prevalence", "beta"]
-    table = pl.concat(tables).sort(order, maintain_order=True)
-    return BOOTSTRAP.finish(with_honest_bounds(table, frame, asked, logs))
+    return BOOTSTRAP.finish(with_honest_bounds(pl.concat(tables), frame, asked, logs))
 
 
 def _summary(replicates: Replicates, tails: list[float]) -> pl.DataFrame:

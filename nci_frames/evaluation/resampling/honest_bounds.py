@@ -81,7 +81,7 @@ class _Known:
         counts, logs = self.counts, self.logs
         if logs.units is None and has_strata(counts):
             return self._sizes_of_strata(), None
-        if logs.units is None or counts.is_empty():
+        if logs.units is None:
             both = zip(_SIZES, (POSITIVES, NEGATIVES), strict=True)
             sizes = self.pooled.group_by(self.keys).agg(
                 rows.first().cast(pl.Float64).alias(name) for name, rows in both

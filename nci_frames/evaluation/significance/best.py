@@ -244,7 +244,7 @@ def _compared(models: list[Replicates], metric: Metric, level: float, *, simulta
     """Compare the models of one group of keys."""
     all_models = Candidates.of(models, metric)
     value, told, cases = all_models.value, all_models.told, all_models.cases
-    results = {name: np.full(value.shape, np.nan) for name in ("difference", "lower", "upper", "p_value")}
+    lower, upper, p_value = np.full((3, *value.shape), np.nan)
     doubtful = np.zeros(value.shape, np.bool_)
     groups = np.zeros(value.shape, np.int64)
     some = [place for place in range(len(cases)) if told[:, place].any()]
@@ -253,24 +253,21 @@ def _compared(models: list[Replicates], metric: Metric, level: float, *, simulta
         limit = pairwise_limit(group, level)
         for place, (p, doubt) in zip(together, _p_values(group, level), strict=True):
             mine = told[:, place], place
-            results["p_value"][mine], doubtful[mine] = p, doubt
-            results["lower"][mine], results["upper"][mine] = cases[place].bounds(limit)
+            p_value[mine], doubtful[mine] = p, doubt
+            lower[mine], upper[mine] = cases[place].bounds(limit)
             groups[mine] = cases[place].ranked_groups(p >= 1 - level, limit)
-    results["difference"] = _ahead(value)
-    for name in ("difference", "lower", "upper"):
-        # A bound may exceed the largest double.
-        results[name] *= all_models.scale
+    # A bound may exceed the largest double.
+    difference, lower, upper = (each * all_models.scale for each in (_ahead(value), lower, upper))
     if better_sign(metric) < 0:
-        results["difference"] *= -1
         # Subtract from 0.0 to avoid -0.0.
-        results["lower"], results["upper"] = 0.0 - results["upper"], 0.0 - results["lower"]
-    results["value"] = np.stack([m.value for m in models])
+        difference, lower, upper = -difference, 0.0 - upper, 0.0 - lower
+    given = np.stack([m.value for m in models])
+    numbers = {"value": given, "difference": difference, "lower": lower, "upper": upper}
     why = np.where((all_models.why == "") & doubtful, FEW_ROWS, all_models.why)
-    p_value = np.where(doubtful, np.nan, results.pop("p_value"))
-    tested = pl.Series(p_value.ravel(), nan_to_null=True)
+    tested = pl.Series(np.where(doubtful, np.nan, p_value).ravel(), nan_to_null=True)
     return labelled_cases(
         models,
-        *(pl.Series(name, found.ravel(), nan_to_null=True) for name, found in results.items()),
+        *(pl.Series(name, found.ravel(), nan_to_null=True) for name, found in numbers.items()),
         tested.alias("p_value"),
         (tested < 1 - level).alias("distinguishable"),
         pl.when(tested.is_not_null()).then(pl.Series(groups.ravel())).alias("group"),

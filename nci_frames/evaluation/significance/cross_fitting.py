@@ -181,20 +181,18 @@ def _fitted(counts: Counted, wanted: _Wanted, logs: Resampling) -> pl.DataFrame:
     log = counts.rows if isinstance(counts, StrataCounts) else counts
     enough = min(log.histogram.sizes) >= 2
     optimistic, threshold = np.full((2, cases), np.nan)
-    honest = np.full((logs.repeats, cases), np.nan)
+    honest = np.empty((0, cases))
     if len(thresholds) and positives and negatives:
         tpr, fpr = _reached(histogram.positives, positives), _reached(histogram.negatives, negatives)
         chosen = wanted.best(tpr, fpr)
         # Evaluate the rates of the log and of its halves together.
-        rates = np.stack([tpr[chosen], fpr[chosen]])[None]
+        rates = [np.stack([tpr[chosen], fpr[chosen]])]
         if enough:
-            judged = np.stack(list(_judged(counts, wanted, logs)))
-            rates = np.concatenate([rates, judged / np.array([positives, negatives])[:, None]])
-        values = wanted.metric.at(rates.swapaxes(0, 1), wanted.prevalence, wanted.beta)
-        optimistic = values[0]
+            sizes = np.array([positives, negatives])[:, None]
+            rates += [judged / sizes for judged in _judged(counts, wanted, logs)]
+        values = wanted.metric.at(np.stack(rates, axis=1), wanted.prevalence, wanted.beta)
+        optimistic, honest = values[0], values[1:]
         threshold = np.where(np.isnan(optimistic), np.nan, thresholds[chosen])
-        if enough:
-            honest = values[1:]
     defined = ~np.isnan(honest)
     total = defined.sum(axis=0)
     value = np.where(defined, honest, 0.0).sum(axis=0) / total

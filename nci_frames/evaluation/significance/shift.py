@@ -122,8 +122,7 @@ def shift_tests(
     COUNTS.need_keys(rows, [over], "over")
     keys = COUNTS.need_keys(rows, [units], "units")
     rest = [key for key in keys if key not in (over, units)]
-    values = frame[over].unique().sort()
-    if len(values) == 1:
+    if frame[over].n_unique() == 1:
         msg = f"all rows have the same {over}, so there is nothing to compare"
         raise ParameterError(msg, found=repr(frame[over][0]))
     empty = SHIFTS.empty(frame.select("model", *rest)).drop("adjusted", "distinguishable")
