@@ -58,11 +58,11 @@ class BucketCounts(NamedTuple):
         kind = self.histogram.positives.dtype
         return [(of_class.T @ times.T).T.astype(kind) for of_class in self.classes]
 
-    def coarser(self, thresholds: Sequence[float], *, every_score: bool = False) -> "BucketCounts":
+    def coarser(self, thresholds: Sequence[float] | Floats, *, every_score: bool = False) -> "BucketCounts":
         """Return the counts with bins between *thresholds*; see ``Histogram.coarser``."""
         histogram = self.histogram.coarser(thresholds, every_score=every_score)
         bins = self.classes[0].shape[1]
-        ends = np.append(self.histogram.reached(histogram.thresholds.tolist()), bins)
+        ends = np.append(self.histogram.reached(histogram.thresholds), bins)
         place = np.searchsorted(ends, np.arange(bins), side="right")
         moved = []
         for of_class in self.classes:
@@ -236,7 +236,7 @@ class StrataCounts:
         drawn = np.sum(self.rows.rows, axis=0) + self.elsewhere
         return float(min(self.weights[(drawn > 0) & (self.weights > 0)], default=0.0))
 
-    def coarser(self, thresholds: Sequence[float], *, every_score: bool = False) -> "StrataCounts":
+    def coarser(self, thresholds: Sequence[float] | Floats, *, every_score: bool = False) -> "StrataCounts":
         """Return the counts with bins between *thresholds*; see ``Histogram.coarser``."""
         return replace(self, rows=self.rows.coarser(thresholds, every_score=every_score))
 

@@ -118,8 +118,6 @@ def curve_parts(frame: pl.DataFrame, keys: list[str], *, of_scores: bool = False
     if not is_sorted(frame, keys, first):
         frame = frame.sort(*keys, "threshold", maintain_order=True)
         first = group_starts(frame, keys)
-    if frame.is_empty():
-        return
     # The last group first, as steps are in reverse order of the rows. Column by column, since a gather on the
     # frame would rechunk every column first.
     one = [LIGHTEST] if LIGHTEST in frame.columns else []

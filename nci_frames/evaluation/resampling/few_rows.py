@@ -59,13 +59,12 @@ def with_prior(
         yield more  # type: ignore[misc]
 
 
-def steps_of_positives(histogram: Histogram) -> list[float]:
+def steps_of_positives(histogram: Histogram) -> Floats:
     """Return the thresholds beside bins with positives; areas are the same wherever the negatives are."""
-    thresholds: list[float] = histogram.thresholds[_beside_positives(histogram)].tolist()
-    return thresholds
+    return histogram.thresholds[_beside_positives(histogram)]
 
 
-def steps_of_areas(histogram: Histogram, *, single: int = _SINGLE // 2) -> tuple[list[float], bool]:
+def steps_of_areas(histogram: Histogram, *, single: int = _SINGLE // 2) -> tuple[Floats, bool]:
     """Return thresholds that determine areas over recall, and whether they do so only approximately.
 
     Of many positives, each of the first and of the last *single* ones is a step; steps between grow by a
@@ -76,7 +75,7 @@ def steps_of_areas(histogram: Histogram, *, single: int = _SINGLE // 2) -> tuple
         return steps_of_positives(histogram), False
     true = positives.cumsum() / positives[positives > 0].min()
     step = step_of_recall(true[:-1], single) - step_of_recall(true[-1] - true[:-1], single)
-    return histogram.thresholds[np.diff(step, prepend=-np.inf) > 0].tolist(), True
+    return histogram.thresholds[np.diff(step, prepend=-np.inf) > 0], True
 
 
 def _beside_positives(histogram: Histogram) -> Flags:
@@ -84,7 +83,7 @@ def _beside_positives(histogram: Histogram) -> Flags:
     return np.asarray(~(lone[:-1] & lone[1:]))
 
 
-def steps_of_recall(histogram: Histogram) -> list[float]:
+def steps_of_recall(histogram: Histogram) -> Floats:
     """Return a few thresholds that contain the best of the log, or one nearly as good.
 
     The highest threshold with a given number of true positives has the fewest false positives. Each of the
@@ -95,7 +94,7 @@ def steps_of_recall(histogram: Histogram) -> list[float]:
     return _of_many(histogram, kept)
 
 
-def steps_of_score(histogram: Histogram) -> list[float]:
+def steps_of_score(histogram: Histogram) -> Floats:
     """Return thresholds between which the logits of scores differ by less than 1/256.
 
     The log losses of the scores of a bin then differ by less than 1/256, too; Brier scores differ by less.
@@ -105,11 +104,10 @@ def steps_of_score(histogram: Histogram) -> list[float]:
     return _of_many(histogram, np.append(step[1:] != step[:-1], True))
 
 
-def _of_many(histogram: Histogram, kept: Flags) -> list[float]:
+def _of_many(histogram: Histogram, kept: Flags) -> Floats:
     """Return the thresholds to keep, ascending; all if they are few."""
     few = len(histogram.thresholds) <= FEW_THRESHOLDS
-    thresholds: list[float] = histogram.thresholds[... if few else kept][::-1].tolist()
-    return thresholds
+    return histogram.thresholds[... if few else kept][::-1]
 
 
 def step_of_recall(true: Rows, single: int = _SINGLE) -> Floats:

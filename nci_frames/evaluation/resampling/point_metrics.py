@@ -185,15 +185,14 @@ def best_f_beta(cells: Cells, prevalence: Sequence[float], beta: Sequence[float]
 _MULTIPLES, _ROWS = 4, 20
 
 
-def near_budget(histogram: Histogram, share: float, etas: list[float]) -> list[float]:
+def near_budget(histogram: Histogram, share: float, etas: list[float]) -> Floats:
     """Return the thresholds that resampled logs may choose within the budget, ascending."""
     tp, fp = (rows.cumsum()[:-1] for rows in histogram.classes)
     positives, negatives = (max(size, 1) for size in histogram.sizes)
     said = np.min([eta * tp / positives + (1 - eta) * fp / negatives for eta in etas], axis=0)
     far = said > _MULTIPLES * share + _ROWS / min(positives, negatives)
     many = int(np.argmax(far)) if far.any() else len(far)
-    some: list[float] = histogram.thresholds[: max(many, 1)][::-1].tolist()
-    return some
+    return histogram.thresholds[: max(many, 1)][::-1]
 
 
 class WithinBudget(NamedTuple):
@@ -212,7 +211,7 @@ class WithinBudget(NamedTuple):
     def of(
         cls,
         histogram: Histogram,
-        thresholds: list[float],
+        thresholds: Floats,
         metric: str | pl.Expr,
         etas: list[float],
         beta: float,

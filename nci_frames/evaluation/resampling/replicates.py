@@ -121,8 +121,8 @@ def resample(
         counts, moved = whole, False
         if not areas:
             if pos_fraction is not None:
-                points = np.array(near_budget(whole.histogram, pos_fraction, etas))
-            counts = whole if own else whole.coarser(points.tolist())
+                points = near_budget(whole.histogram, pos_fraction, etas)
+            counts = whole if own else whole.coarser(points)
         elif not metrics and not any(area.of_scores for area in areas):
             steps, moved = few_rows.steps_of_areas(whole.histogram)
             counts = whole.coarser(steps)
@@ -138,7 +138,7 @@ def resample(
             drawn = _with_rare_rows(drawn, counts, logs, areas=bool(areas))
         at_points: PointMetrics | WithinBudget | None = None
         if metrics and pos_fraction is not None:
-            at_points = WithinBudget.of(bins, points.tolist(), metrics[0], etas, betas[0], pos_fraction)
+            at_points = WithinBudget.of(bins, points, metrics[0], etas, betas[0], pos_fraction)
         elif metrics:
             itself = observed if grid is not None else etas[0]
             at_points = PointMetrics.of(bins, points, metrics, grid, itself, betas, own, never=never)

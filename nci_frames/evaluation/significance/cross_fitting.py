@@ -130,7 +130,7 @@ def _tables(frame: pl.DataFrame, wanted_of: Callable[[float], "_Wanted"], logs: 
         steps = steps_of_recall(few.histogram)
         # F-beta is 0 without positive decisions.
         if counts.histogram.every_score and not wanted.by_lines and np.inf not in steps:
-            steps.append(np.inf)
+            steps = np.append(steps, np.inf)
         few = few.coarser(steps)
         tables.append(_fitted(few, wanted, logs))
     keys = logs.keys(frame)

@@ -17,7 +17,6 @@ Method = Literal["score", "newcombe", "delong", "delong_logit"]
 
 #: With fewer rows of a class the interval is returned with a reason for doubt.
 _FEW = 50
-_WORDS = {2: "two"}
 
 
 @checked
@@ -113,18 +112,14 @@ def auc_interval(counts: Frame, /, *, method: Method = "score", level: float = 0
     else:
         lower, upper = on_logit(value, z * error)
         error = np.where(np.isnan(lower), np.nan, error)
-    columns = {"value": value, "std_error": error, "lower": lower, "upper": upper}
+    numbers = {"value": value, "std_error": error, "lower": lower, "upper": upper}
     least = 2 if method.startswith("delong") else 1
     reasons = [
         _reason(pair, least, separated=gone, certain=no_width)
         for pair, gone, no_width in zip(rows, np.isnan(lower), lower == upper, strict=True)
     ]
-    table = pl.concat(groups).with_columns(
-        pl.lit(method).alias("method"),
-        *(pl.Series(name, column, nan_to_null=True) for name, column in columns.items()),
-        pl.Series("reason", reasons, pl.String),
-    )
-    return AUC_INTERVALS.finish(table)
+    columns = pl.DataFrame({**numbers, "reason": pl.Series(reasons, dtype=pl.String)}, nan_to_null=True)
+    return AUC_INTERVALS.finish(pl.concat(groups).hstack(columns).with_columns(method=pl.lit(method)))
 
 
 def _reason(rows: tuple[float, float], least: int, *, separated: bool, certain: bool) -> str | None:
@@ -132,7 +127,7 @@ def _reason(rows: tuple[float, float], least: int, *, separated: bool, certain: 
     for fewest, meaning in ((least, ""), (_FEW, ": the interval may cover less than its level")):
         for number, name in zip(rows, ("positives", "negatives"), strict=True):
             if number < fewest:
-                few = f"fewer than {_WORDS.get(fewest, fewest)} {name}{meaning}"
+                few = f"fewer than {'two' if fewest == 2 else fewest} {name}{meaning}"
                 return f"no {name}" if fewest == 1 else few
         if separated:
             return "the classes are separated completely: there is no interval on the logit scale"

@@ -98,8 +98,7 @@ def t_test(differences: Floats, ratio: float) -> Floats:
     n, mean, squares = moments(differences)
     independent = np.minimum(n, 1 + 1 / ratio) if ratio else n
     statistic = mean / np.sqrt(squares / (n - 1) * (1 / independent + ratio))
-    result: Floats = 2 * stdtr(np.maximum(independent - 1, 1), -np.abs(statistic))
-    return result
+    return np.asarray(2 * stdtr(np.maximum(independent - 1, 1), -np.abs(statistic)))
 
 
 def bootstrap_test(differences: Floats, logs: Resampling) -> Floats:

@@ -200,10 +200,9 @@ def compared_values(
 
 def _rates_of(cells: Floats) -> FloatPair:
     """Return TPR, FPR and prevalence, and the number of rows behind each."""
-    tp, fp, fn, tn = cells
-    positives, negatives = tp + fn, fp + tn
-    trials = np.stack([positives, negatives, positives + negatives])
-    return np.stack([tp, fp, positives]) / trials, trials
+    hits, misses = _hits_and_misses(cells)
+    trials = hits + misses
+    return hits / trials, trials
 
 
 def _parts(function: Function, rates: Floats) -> FloatPair:
