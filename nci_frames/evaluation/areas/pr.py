@@ -212,8 +212,7 @@ def pr_area(method: Method) -> Area:
 
 
 def _highest(curves: Curves, etas: Etas) -> list[Floats]:
-    rising = curves.rising
-    return [_highest_average_precision(rising, eta) for eta in etas]
+    return [_highest_average_precision(curves.rising, eta) for eta in etas]
 
 
 #: "trapezoid" has no band: between two points its curve may leave the band.

@@ -77,8 +77,7 @@ def class_losses(
 
 
 def _certified(curves: Curves, etas: Etas, loss: Loss) -> list[Areas]:
-    bins = ScoreBins.of(curves)
-    of_positives, of_negatives = class_losses(curves, bins, loss)
+    of_positives, of_negatives = class_losses(curves, ScoreBins.of(curves), loss)
     return [mixed(of_positives, of_negatives, eta) for eta in etas]
 
 

@@ -114,7 +114,6 @@ def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKET
             # Different grids cannot be added: raise the error of ``pooled_counts``.
             pooled_counts(counts, over=apart)
         place = np.searchsorted(-bins, -threshold)
-        shape = (len(buckets), len(bins) + 1)
         lowest = first[begin:end] - start
         weights = None if weighing is None else weighing[begin:end]
         classes, totals, heaviest, even, drawn, mixed = [], [], [], [], [], 0.0
@@ -133,7 +132,7 @@ def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKET
             if weights is not None and len(np.unique(weights[(of_class > 0) & (weights > 0)])) > 1:
                 mixed = float(weights.max())
             drawn.append(int(of_class.sum()))
-            classes.append(sparse_rows(rows, cells, shape))
+            classes.append(sparse_rows(rows, cells, (len(buckets), len(bins) + 1)))
             total = np.bincount(cells[1], rows, len(bins) + 1)
             totals.append(total.astype(np.int64) if weights is None else total)
         histogram = Histogram(groups[int(begin)], bins, totals[0], totals[1], every_score)

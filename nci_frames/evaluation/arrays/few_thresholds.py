@@ -54,8 +54,7 @@ def near_threshold(counts: pl.DataFrame, *thresholds: float | Mapping[str, float
     They determine the decisions at these thresholds and the size of the group, as all rows do. A mapping has
     the threshold of each model.
     """
-    keys = ["model", *COUNTS.keys(counts.columns)]
-    counts, first = in_runs(counts, keys)
+    counts, first = in_runs(counts, ["model", *COUNTS.keys(counts.columns)])
     if counts.is_empty():
         return counts
     ends = np.append(first[1:], len(counts))

@@ -81,8 +81,7 @@ class Histogram(NamedTuple):
         """
         unknown = [] if self.every_score else np.setdiff1d(thresholds, self.thresholds).tolist()
         if unknown:
-            msg = f"{unknown[0]:g} is not one of the counted thresholds"
-            raise ParameterError(msg, where=self.where)
+            raise ParameterError(f"{unknown[0]:g} is not one of the counted thresholds", where=self.where)
         asked = np.asarray(thresholds, np.float64)
         at = in_precision_of(self.thresholds, asked) if self.every_score else asked
         # Reversed, the thresholds ascend: a view, no copy.

@@ -128,8 +128,7 @@ def _estimate(both: list[FloatPair], level: float) -> dict[str, Any]:
     if (traffic.sum(axis=1) < LEAST_ROWS).any():
         return {"reason": f"fewer than {LEAST_ROWS} rows in the traffic"}
     laws = rates_of(rows)
-    stacked = np.concatenate(list(laws), axis=1)
-    if np.linalg.svd(stacked, compute_uv=False)[-1] < _DETERMINED:
+    if np.linalg.svd(np.concatenate(list(laws), axis=1), compute_uv=False)[-1] < _DETERMINED:
         return {"reason": "the decisions do not separate the classes of the reference"}
     mix, fitted = _likeliest(rows, traffic)
     p_value = _fit(rows, traffic, mix, fitted)

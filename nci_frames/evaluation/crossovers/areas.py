@@ -63,8 +63,7 @@ class AreaCurves(NamedTuple):
         values = known["value"].to_numpy().reshape(-1, terms)[:, ::-1]
         series = dct(np.log(values), type=2, axis=1) / terms
         series[:, 0] /= 2
-        models = known["model"].unique(maintain_order=True)
-        return cls(models, series, low, high, rounding)
+        return cls(known["model"].unique(maintain_order=True), series, low, high, rounding)
 
     def _within(self, places: Floats) -> Floats:
         return np.asarray((2 * places - self.low - self.high) / (self.high - self.low))
@@ -233,8 +232,7 @@ class LinearAreas(NamedTuple):
 
 
 def _table(models: pl.Series, below: Places, above: Places, x: Floats, value: Floats) -> pl.DataFrame:
-    columns = {"model_a": models[below], "model_b": models[above], "prevalence": x, "value": value}
-    return pl.DataFrame(columns)
+    return pl.DataFrame({"model_a": models[below], "model_b": models[above], "prevalence": x, "value": value})
 
 
 #: An area of some models as a function of the prevalence.

@@ -33,8 +33,7 @@ class Points(NamedTuple):
         """Yield the points for each value of the keys (without the model)."""
         keys = RATES.keys(frame.columns)
         ordered = frame.sort(*keys, "model", "threshold", maintain_order=True)
-        parts = ordered.partition_by(keys, maintain_order=True) if keys else [ordered]
-        for part in parts:
+        for part in ordered.partition_by(keys, maintain_order=True) if keys else [ordered]:
             defined = part.filter(pl.col("tpr").is_not_null() & pl.col("fpr").is_not_null())
             if len(defined):
                 rates = (defined[rate].cast(pl.Float64).to_numpy() for rate in ("tpr", "fpr"))

@@ -204,8 +204,7 @@ def _ranges(
     table = pl.DataFrame(columns).with_columns(
         metric=pl.lit(metric.name), over=pl.lit("prevalence"), threshold=pl.lit(None, pl.Float64)
     )
-    on = ["model", *keys.columns]
-    return supported_prevalences(beside(repeated_keys(table, keys), support, on))
+    return supported_prevalences(beside(repeated_keys(table, keys), support, ["model", *keys.columns]))
 
 
 #: Columns of ranges: the lowest supported prevalence of the model, and the reason why there is none.

@@ -55,8 +55,7 @@ def with_prevalence(
         return frame, prevalence  # type: ignore[return-value]
     field = field_of(prevalence, frame, keys).drop("share", strict=False)
     on = [name for name in field.columns if name != "prevalence"]
-    bare = frame.drop("prevalence", strict=False)
-    return beside(bare, field, on), "selected"
+    return beside(frame.drop("prevalence", strict=False), field, on), "selected"
 
 
 def group_prevalences(

@@ -70,8 +70,7 @@ class Goal(NamedTuple):
             kept = wide.rows > 0
             cells = Cells(wide.rows[kept], wide.positive[kept], wide.flagged[:, kept])
             begins = np.append(-np.inf, borders[first][kept][1:])
-            ends = np.append(begins[1:], np.inf)
-            strata = pl.DataFrame({"score_lower": begins, "score_upper": ends})
+            strata = pl.DataFrame({"score_lower": begins, "score_upper": np.append(begins[1:], np.inf)})
             found.append(self._plan(cells, strata, division))
         # The plan with the smallest error may have a wide interval, since it allows for unseen heavy rows.
         return self._best(found, simulated_errors, planned_half_widths)
@@ -87,8 +86,7 @@ class Goal(NamedTuple):
             score_lower=pl.lit(-np.inf), score_upper=pl.lit(np.inf), model_a=pl.lit(model_a),
             model_b=pl.lit(model_b), threshold_a=pl.lit(threshold_a), threshold_b=pl.lit(threshold_b),
         )  # fmt: skip
-        found = [self._plan(cells, strata, division) for division in _DIVISIONS]
-        return self._best(found, simulated_errors)
+        return self._best([self._plan(cells, strata, division) for division in _DIVISIONS], simulated_errors)
 
     def _plan(self, cells: Cells, strata: pl.DataFrame, division: tuple[float, float, float]) -> "Plan":
         moved = moves(cells, self.metric, self.beta)
@@ -156,8 +154,7 @@ class Plan(NamedTuple):
         if "flagged_by" in self.strata.columns:
             possible = self.goal.possible(self.cells, self.labels)
             at_random = max(uniform_error(cells, labels, metric, beta) for cells, _ in possible)
-            errors = (self.error(), at_random, twice.error())
-            return [normal_quantile(level) * error for error in errors]
+            return [normal_quantile(level) * error for error in (self.error(), at_random, twice.error())]
         samples = [(plan.cells, plan.labels) for plan in (self, twice)]
         planned = planned_half_widths(samples, metric, beta, level)
         uniform = uniform_half_width(self.cells, labels, metric, beta, level)

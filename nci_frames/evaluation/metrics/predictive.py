@@ -177,8 +177,7 @@ def pos_fraction(*, prevalence: Parameter = None) -> pl.Expr:
     >>> round(rates.select(nf.pos_fraction(prevalence=0.1)).item(), 4)
     0.2985
     """
-    eta = eta_of(prevalence)
-    return positives_said(eta)
+    return positives_said(eta_of(prevalence))
 
 
 @metric("precision at a reference prevalence", "no row is predicted positive")

@@ -307,5 +307,4 @@ def samples_to_compare(
     differ = [None if share is None else share * n for share, n in zip(discordant, rows, strict=True)]
     method = "unpaired" if shared is None else "paired"
     found = (method, *rows, *differ, contrast.power(*rows, level))
-    table = pl.DataFrame([found], schema=COMPARISON_SAMPLES.dtypes(), orient="row")
-    return COMPARISON_SAMPLES.finish(table)
+    return COMPARISON_SAMPLES.finish(pl.DataFrame([found], schema=COMPARISON_SAMPLES.dtypes(), orient="row"))

@@ -105,13 +105,12 @@ def project_traffic(
         return np.fmin(here - down, np.fmin.reduce(every)), np.fmax(here + up, np.fmax.reduce(every))
 
     table = projected()
-    value = table["value"].to_numpy()
     # The metric need not be monotone in the prevalence, so evaluate it half-way to the bounds, too.
     between = (
         (pl.col(side) * part + pl.col("prevalence") * (1 - part)) for side in _SIDES for part in (0.5, 1)
     )
     lows, highs = zip(*map(reach, (pl.col("prevalence"), *between)), strict=True)
-    known = np.where(np.isnan(value), np.nan, 0)
+    known = np.where(table["value"].is_null(), np.nan, 0)
     lower, upper = np.fmin.reduce(lows) + known, np.fmax.reduce(highs) + known
     least, most = (
         table["metric"].replace_strict(list(expressions), limits, return_dtype=pl.Float64).to_numpy()

@@ -89,9 +89,8 @@ def h_measure(
 
 
 def _certified(curves: Curves, etas: Etas, costs: Costs) -> list[Areas]:
-    tied = bool(curves.tied.all())
     known = hull_blocks(curves, best=False)
-    orders = [known] if tied else [known, hull_blocks(curves, best=True)]
+    orders = [known] if curves.tied.all() else [known, hull_blocks(curves, best=True)]
     found = []
     for given in etas:
         eta = np.broadcast_to(np.asarray(given, np.float64), curves.start.shape)

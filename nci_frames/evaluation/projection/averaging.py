@@ -73,8 +73,7 @@ def average_over(table: Frame, /, *, over: Names) -> pl.DataFrame:
     schema: FrameSchema = AREAS if "method" in given.columns else PROJECTION
     frame = collect(given.drop("rank", "gap", strict=False), schema)
     gone = list(dict.fromkeys([over] if isinstance(over, str) else over))
-    keys = schema.need_keys(frame, gone, "over")
-    kept = ["model", *(key for key in keys if key not in gone)]
+    kept = ["model", *(key for key in schema.need_keys(frame, gone, "over") if key not in gone)]
     group = [*kept, *(name for name in _CASE if name in frame.columns)]
     values = frame.select(gone).n_unique() if gone else 1
     if "threshold" in frame.columns and frame.select(*group, *gone).is_duplicated().any():

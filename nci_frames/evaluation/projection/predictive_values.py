@@ -117,8 +117,7 @@ def predictive_value_interval(
                 **where_defined(point_flags(points.columns, needs_fpr=metric == "precision"), value),
             )
         )
-    table = pl.concat(tables).sort(*identity, "metric", "prevalence")
-    return PROJECTION.finish(table)
+    return PROJECTION.finish(pl.concat(tables).sort(*identity, "metric", "prevalence"))
 
 
 def _with_ratios(frame: pl.DataFrame, method: Method, level: float) -> pl.DataFrame:

@@ -137,8 +137,7 @@ def project_checked(
     points = rates.sort(identity, maintain_order=True)
     if flagged:
         lowest = point_support(points.columns)
-        negatives = independent_negatives(points.columns)
-        support = lowest, point_reason(), log_cost(lowest, negatives)
+        support = lowest, point_reason(), log_cost(lowest, independent_negatives(points.columns))
         points = points.with_columns(**dict(zip(SUPPORT, support, strict=True)))
     # Some points at a time, since intermediate results take more memory than the result.
     some = max(1, _ROWS_AT_A_TIME // each)

@@ -135,9 +135,8 @@ def roll_up(
 
 def need_points_once(frame: pl.DataFrame, keys: Sequence[str]) -> None:
     """Raise ParameterError if an operating point was selected several times."""
-    msg = "an operating point stands in several rows"
     hint = "keep one row of each; of points selected for several prevalences, those of one"
-    need_each_once(frame, ["model", *keys, "threshold"], msg, hint)
+    need_each_once(frame, ["model", *keys, "threshold"], "an operating point stands in several rows", hint)
 
 
 def shared_threshold(frame: pl.DataFrame, keys: Sequence[str]) -> list[str]:

@@ -155,8 +155,7 @@ def _worth(group: BucketCounts, level: float, least: float) -> dict[str, Floats 
     # Both counts are monotone, so equal pairs are consecutive.
     new = np.ones(len(histogram.thresholds), np.bool_)
     new[1:] = (np.diff(columns["tp"]) != 0) | (np.diff(columns["fp"]) != 0)
-    order = ("threshold", "tp", "fp", *_EFFECTIVE)
-    return {name: columns[name][new] for name in order}
+    return {name: columns[name][new] for name in ("threshold", "tp", "fp", *_EFFECTIVE)}
 
 
 def _reached(rows: Rows) -> tuple[Rows, float]:

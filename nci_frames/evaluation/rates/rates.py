@@ -164,8 +164,7 @@ def _with_drawn(rates: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
     if not has_strata(counts):
         return rates.with_columns(**dict(zip(_DRAWN, map(pl.col, _CLASSES), strict=True)))
     keys = ["model", *RATES.keys(rates.columns)]
-    drawn = classes_of_strata(counts).select(*keys, *_DRAWN)
-    return beside(rates, drawn, keys)
+    return beside(rates, classes_of_strata(counts).select(*keys, *_DRAWN), keys)
 
 
 def _at_once(drawn: pl.DataFrame, worth: tuple[str, str], level: float) -> pl.DataFrame:
@@ -181,13 +180,11 @@ def clustered_bounds(
 ) -> pl.DataFrame:
     """Add bounds to rates, such as operating points, from the ``effective_rows`` of the same log."""
     joined = _joined(rates, effective)
-    bounds = _bounds(interval, level, _INDEPENDENT)
-    return RATES.finish(joined.with_columns(**bounds).drop(*_INDEPENDENT))
+    return RATES.finish(joined.with_columns(**_bounds(interval, level, _INDEPENDENT)).drop(*_INDEPENDENT))
 
 
 def _joined(rates: pl.DataFrame, effective: pl.DataFrame) -> pl.DataFrame:
-    group = [name for name in effective.columns if name not in _INDEPENDENT]
-    return beside(rates, effective, group)
+    return beside(rates, effective, [name for name in effective.columns if name not in _INDEPENDENT])
 
 
 def with_bounds(rates: pl.DataFrame, *, interval: RateInterval, level: float) -> pl.DataFrame:
@@ -200,8 +197,7 @@ def with_bounds(rates: pl.DataFrame, *, interval: RateInterval, level: float) ->
 
 def with_worth(rates: pl.DataFrame, worth: pl.DataFrame) -> pl.DataFrame:
     """Add effective numbers of rows to rates, from a table of ``class_worth``."""
-    keys = ["model", *RATES.keys(rates.columns)]
-    joined = beside(rates, worth, keys)
+    joined = beside(rates, worth, ["model", *RATES.keys(rates.columns)])
     known = "effective_" if WORTH[0] in rates.columns else ""
     effective = {f"effective_{name}": pl.col(f"{known}{name}") * pl.col(f"{name}_worth") for name in _CLASSES}
     return RATES.finish(joined.with_columns(**effective).drop("positives_worth", "negatives_worth"))

@@ -132,9 +132,8 @@ def _picked(runs: Runs, wish: Wish, tpr: Floats, value: Floats) -> Rows:
 def _at_threshold(runs: Runs, asked: Floats, wanted: Floats) -> pl.DataFrame:
     target = np.repeat(wanted, runs.size)
     at = runs.frame["threshold"].to_numpy()
-    exact = runs.frame["__exact"].to_numpy()
     # In an exact group, a threshold between two neighbouring scores gives the decisions of the upper score.
-    holds = np.where(exact, at >= target, at == target)
+    holds = np.where(runs.frame["__exact"].to_numpy(), at >= target, at == target)
     why = pl.Series([f"{one:g} is not one of the counted thresholds" for one in asked], dtype=pl.String)
     return runs.laid_out(runs.first(holds), pl.lit(why)).with_columns(threshold=pl.Series(asked))
 

@@ -103,10 +103,9 @@ def _probability(rows: int, alpha: float) -> float:
     lower = betaincinv(rank, rows + 1 - rank, alpha / 2)
     upper = betainccinv(rank, rows + 1 - rank, alpha / 2)
     times = np.concatenate([lower, upper])
-    order = np.argsort(times, kind="stable")
     log_factorial = gammaln(np.arange(8 * rows + 64) + 1.0)
     state, least, most, now, log_scale = np.ones(1), 0, 0, 0.0, 0.0
-    for event in order:
+    for event in np.argsort(times, kind="stable"):
         mean = (times[event] - now) * rows
         now = times[event]
         state = np.convolve(state, _poisson(mean, log_factorial))

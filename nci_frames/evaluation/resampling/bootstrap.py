@@ -131,21 +131,19 @@ def bootstrap(
     asked = Asked(metric, prevalence, beta, threshold)
     # Group by group: the replicates of all groups would take too much memory.
     tables = [_summary(replicates, logs.tails) for replicates in resample(frame, asked, logs, unseen=True)]
-    group = ["model", *logs.keys(frame)]
     if not tables:
-        return BOOTSTRAP.empty(frame.select(group))
+        return BOOTSTRAP.empty(frame.select("model", *logs.keys(frame)))
     return BOOTSTRAP.finish(with_honest_bounds(pl.concat(tables), frame, asked, logs))
 
 
 def _summary(replicates: Replicates, tails: list[float]) -> pl.DataFrame:
     values = replicates.values
     defined = (~np.isnan(values)).sum(axis=0)
-    enough = defined >= 2
     lower, upper, std = np.full((3, len(defined)), np.nan)
     # Most values are defined everywhere, and plain percentiles are much faster.
     for some, quantile, deviation in (
         (defined == len(values), np.quantile, np.std),
-        (enough & (defined < len(values)), np.nanquantile, np.nanstd),
+        ((defined >= 2) & (defined < len(values)), np.nanquantile, np.nanstd),
     ):
         if some.any():
             between = quantile(values[:, some], tails, axis=0)

@@ -158,8 +158,7 @@ def with_support(table: pl.DataFrame, told: pl.DataFrame, keys: Sequence[str]) -
 
 def _compared(models: list[Replicates], metric: Metric, *, by_rows: bool) -> pl.DataFrame:
     """Compare the models of one group of keys."""
-    sign = better_sign(metric)
-    values = sign * np.stack([m.values for m in models])  # model, replicate, case
+    values = better_sign(metric) * np.stack([m.values for m in models])  # model, replicate, case
     defined = ~np.isnan(values)
     comparable = np.where(defined, values, -np.inf)
     highest = comparable.max(axis=0)

@@ -108,8 +108,7 @@ class Contenders:
 
         # The t quantile of a large lead may be infinite; without error the width is 0 even then.
         wider = np.copysign(stdtrit(self.freedom, ndtr(-np.abs(lead))), lead)
-        width = np.asarray(wider * self.error)
-        return np.where(self.error > 0, width, 0.0)
+        return np.where(self.error > 0, wider * self.error, 0.0)
 
     def leads_drawn(self, one: int, others: Places) -> Floats:
         """Return the leads of one model in resampled logs, if all were equal, of shape (others, logs)."""

@@ -112,13 +112,11 @@ def certify_decision_map(
     maps = own_maps(rates)
     if maps.is_empty():
         return CERTIFIED_MAP.empty(total.select(COUNTS.keys(total.columns)))
-    keys = ["model", *COUNTS.keys(total.columns)]
-    at = [*keys, "threshold"]
+    at = ["model", *COUNTS.keys(total.columns), "threshold"]
     points = total.join(maps.select(at).unique(), on=at, how="semi", nulls_equal=True).select(*at, *CELLS)
     apart = [key for key in COUNTS.keys(frame.columns) if key in (units, WEIGHT)]
     few = at_thresholds(frame, points, *apart) if apart else points
-    decisions = decision_map(rates)
-    return certified_ranges(few, total, decisions, logs)
+    return certified_ranges(few, total, decision_map(rates), logs)
 
 
 def certified_ranges(
@@ -147,11 +145,10 @@ def certified_ranges(
         support, on=["model", *keys], how="left", nulls_equal=True, maintain_order="left"
     ).with_columns(why=pl.coalesce("why", unknown))
     tested = _tested(ranges)
-    within = (pl.col("at") <= pl.col("reach") * (1 + 1e-9)).fill_null(value=False)
     best = (
         ranges.join(pl.DataFrame({"at": tested}), how="cross", maintain_order="left_right")
         .filter(pl.col("at").is_between("lambda_start", "lambda_end", closed="left"))
-        .with_columns(within=within)
+        .with_columns(within=(pl.col("at") <= pl.col("reach") * (1 + 1e-9)).fill_null(value=False))
     )
     # Nothing is claimed where the best model is not supported: a test there would only weaken the others.
     told = best.filter("within")["at"].unique().sort().to_list() or [0.0]

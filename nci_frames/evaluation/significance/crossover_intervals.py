@@ -237,8 +237,7 @@ def own_curves_of(
         tpr, fpr = (replicates.values[:, metric == name] for name in ("recall", "fpr"))
         inverse, ratio = 1 / tpr, fpr / tpr
         # F-beta falls as (1 + lambda·FPR)/TPR grows.
-        values = [-np.fmin.reduce(inverse + factor * ratio, axis=1) for factor in lambdas]
-        return np.stack(values, axis=1)
+        return np.stack([-np.fmin.reduce(inverse + factor * ratio, axis=1) for factor in lambdas], axis=1)
 
     own = threshold == "own"
     found = resample(frame, Asked(["recall", "fpr"], threshold=None if own else threshold), logs)

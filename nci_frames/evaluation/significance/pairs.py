@@ -120,8 +120,7 @@ def compare_pairs(
 
 def _drawn(cells: Floats, repeats: int, rng: np.random.Generator) -> Floats:
     """Return the shares of the cells of a class: in the log itself first, then in the draws."""
-    draws = rng.dirichlet(cells + _PRIOR, repeats)
-    return np.vstack([cells / cells.sum(), draws])
+    return np.vstack([cells / cells.sum(), rng.dirichlet(cells + _PRIOR, repeats)])
 
 
 def _compared(cases: pl.DataFrame, a: Floats, b: Floats, classes: Floats, tails: list[float]) -> pl.DataFrame:

@@ -42,8 +42,7 @@ def exceedances(values: Floats, weights: Floats, freedom: float = 1.0, known: fl
     """
     from scipy.special import chdtrc, fdtrc, ndtr  # noqa: PLC0415  (SciPy is slow to import)
 
-    large = weights > _ROUNDING * weights.max(initial=0)
-    weights = weights[large]
+    weights = weights[weights > _ROUNDING * weights.max(initial=0)]
     found = np.ones(len(values))
     if not len(weights):
         return found

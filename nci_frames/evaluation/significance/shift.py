@@ -106,8 +106,7 @@ def check_projection(
 def corrected_shifts(tests: pl.DataFrame, *, level: float) -> pl.DataFrame:
     """Correct the p-values for the number of tests, and add the decisions."""
     adjusted = pl.Series(holm(tests["p_value"].fill_null(np.nan).to_numpy()), nan_to_null=True)
-    decided = tests.with_columns(adjusted=adjusted, distinguishable=adjusted < 1 - level)
-    return SHIFTS.finish(decided)
+    return SHIFTS.finish(tests.with_columns(adjusted=adjusted, distinguishable=adjusted < 1 - level))
 
 
 def shift_tests(
@@ -120,8 +119,7 @@ def shift_tests(
     frame, _ = alike_counts(whole_counts(counts))
     rows = frame.drop(WEIGHT, strict=False)
     COUNTS.need_keys(rows, [over], "over")
-    keys = COUNTS.need_keys(rows, [units], "units")
-    rest = [key for key in keys if key not in (over, units)]
+    rest = [key for key in COUNTS.need_keys(rows, [units], "units") if key not in (over, units)]
     if frame[over].n_unique() == 1:
         msg = f"all rows have the same {over}, so there is nothing to compare"
         raise ParameterError(msg, found=repr(frame[over][0]))
