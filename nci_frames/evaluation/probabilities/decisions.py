@@ -1,6 +1,7 @@
 """Counts -> the value of decisions by the scores: decision curves and cost curves."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,9 @@ from nci_frames.evaluation.arrays.score_bins import Scores, thresholds_of
 from nci_frames.evaluation.probabilities.adjust import Logged
 from nci_frames.evaluation.probabilities.parts import Part, of_parts
 from nci_frames.schemas import COST_CURVE, DECISIONS, checked
+
+#: Takes a part, prevalences (one row per group) and places (columns); returns columns of such an array.
+Columns = Callable[[Part, Floats, Floats], dict[str, Floats]]
 
 
 @checked
@@ -81,7 +85,8 @@ def decision_curve(
         return found | {"lower": lower, "upper": upper}
 
     name = "threshold_probability"
-    return DECISIONS.finish(_at_places(counts, prevalence, logged_prevalence, name, places, columns))
+    make = partial(_at_places, name, places, columns)
+    return DECISIONS.finish(of_parts(counts, prevalence, logged_prevalence, make, by=["prevalence", name]))
 
 
 @checked
@@ -158,7 +163,8 @@ def cost_curve(
         }
 
     name = "probability_cost"
-    return COST_CURVE.finish(_at_places(counts, prevalence, logged_prevalence, name, places, columns))
+    make = partial(_at_places, name, places, columns)
+    return COST_CURVE.finish(of_parts(counts, prevalence, logged_prevalence, make, by=["prevalence", name]))
 
 
 def _places(name: str, given: float | Sequence[float], end: float, allowed: str) -> list[float]:
@@ -169,24 +175,13 @@ def _places(name: str, given: float | Sequence[float], end: float, allowed: str)
     return places
 
 
-def _at_places(
-    counts: Frame,
-    prevalence: Prevalences | Field,
-    logged: Logged,
-    name: str,
-    places: Sequence[float],
-    columns: Callable[[Part, Floats, Floats], Mapping[str, Floats]],
-) -> pl.DataFrame:
-    """Return the table of all groups at each prevalence and place, from a function of the columns."""
-
-    def make(part: Part) -> Iterator[pl.DataFrame]:
-        for eta in part.etas:
-            groups, at = len(eta), np.broadcast_to(places, (len(eta), len(places)))
-            found = {name: at, **columns(part, eta[:, np.newaxis], at)}
-            flat = {column: values.ravel() for column, values in found.items()}
-            yield part.labelled(np.repeat(np.arange(groups), len(places)), eta, **flat)
-
-    return of_parts(counts, prevalence, logged, make, by=["prevalence", name])
+def _at_places(name: str, places: Sequence[float], columns: Columns, part: Part) -> Iterator[pl.DataFrame]:
+    """Yield the table of a part at each prevalence and place, from a function of the columns."""
+    for eta in part.etas:
+        at = np.broadcast_to(places, (len(eta), len(places)))
+        found = {name: at, **columns(part, eta[:, np.newaxis], at)}
+        flat = {column: values.ravel() for column, values in found.items()}
+        yield part.labelled(np.repeat(np.arange(len(eta)), len(places)), eta, **flat)
 
 
 def _as_logged(part: Part, t: Floats, eta: Floats, *, adjusted: bool) -> Floats:

@@ -14,7 +14,8 @@ from nci_frames.evaluation.rates.intervals import wilson_bounds
 from nci_frames.evaluation.rates.strata import WORTH, rates_of_strata
 from nci_frames.schemas import COUNTS, has_strata
 
-_EFFECTIVE = ("__positives", "__negatives")
+#: Columns of effective numbers of rows, and of independent rows per row, of each class.
+EFFECTIVE = ("__positives", "__negatives")
 _WORTH = ("positives_worth", "negatives_worth")
 
 #: With fewer hits or misses the design effect of a single threshold is too uncertain to be used alone.
@@ -70,7 +71,7 @@ def effective_rows(
     """
     groups = bucket_counts(counts, units) if groups is None else groups
     if not groups:
-        return _of_none(counts, units, "tp", "fp", numbers=_EFFECTIVE)
+        return _of_none(counts, units, "tp", "fp", numbers=EFFECTIVE)
     found = [_worth(group, level, least_effect) for group in groups]
     keys = pl.concat(group.histogram.group for group in groups)
     lists = (pl.Series(name, [columns[name] for columns in found]) for name in found[0])
@@ -78,12 +79,10 @@ def effective_rows(
     if not has_strata(counts):
         return known.drop("threshold")
     # In strata the numbers are at most those of the strata themselves; tp and fp are summed as in rates.
-    on = [name for name in known.columns if name not in ("tp", "fp", *_EFFECTIVE)]
+    on = [name for name in known.columns if name not in ("tp", "fp", *EFFECTIVE)]
     own = rates_of_strata(pooled_counts(counts, over=units)).select(*on, "tp", "fp", *WORTH)
     joined = known.drop("tp", "fp").join(own, on=on, how="left", nulls_equal=True, maintain_order="left")
-    least = (
-        pl.min_horizontal(name, worth).alias(name) for name, worth in zip(_EFFECTIVE, WORTH, strict=True)
-    )
+    least = (pl.min_horizontal(name, worth).alias(name) for name, worth in zip(EFFECTIVE, WORTH, strict=True))
     return joined.with_columns(least).select(*known.drop("threshold").columns)
 
 
@@ -140,7 +139,7 @@ def _worth(group: BucketCounts, level: float, least: float) -> dict[str, Floats 
     histogram = group.histogram
     columns: dict[str, Floats | Rows] = {"threshold": histogram.thresholds}
     for hit, name, rows, even, of_bucket in zip(
-        ("tp", "fp"), _EFFECTIVE, histogram.classes, group.even, group.classes, strict=True
+        ("tp", "fp"), EFFECTIVE, histogram.classes, group.even, group.classes, strict=True
     ):
         hits, size = _reached(rows)
         known = float(known_share(np.asarray(of_bucket.sum(axis=1)), level))
@@ -155,7 +154,7 @@ def _worth(group: BucketCounts, level: float, least: float) -> dict[str, Floats 
     # Both counts are monotone, so equal pairs are consecutive.
     new = np.ones(len(histogram.thresholds), np.bool_)
     new[1:] = (np.diff(columns["tp"]) != 0) | (np.diff(columns["fp"]) != 0)
-    return {name: columns[name][new] for name in ("threshold", "tp", "fp", *_EFFECTIVE)}
+    return {name: columns[name][new] for name in ("threshold", "tp", "fp", *EFFECTIVE)}
 
 
 def _reached(rows: Rows) -> tuple[Rows, float]:

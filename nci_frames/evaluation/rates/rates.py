@@ -10,7 +10,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.arrays.buckets import bucket_counts
-from nci_frames.evaluation.rates.clusters import class_worth, effective_rows
+from nci_frames.evaluation.rates.clusters import EFFECTIVE, class_worth, effective_rows
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval, require_row_counts
 from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.rates.simultaneous import local_alpha, simultaneous_interval
@@ -20,9 +20,8 @@ from nci_frames.schemas import COUNTS, RATES, beside, checked, collect, has_stra
 RateInterval = Interval | Literal["simultaneous"]
 
 _CLASSES = ("positives", "negatives")
-#: Unweighted rows of each class, and effective numbers of independent rows.
+#: Unweighted rows of each class.
 _DRAWN = ("__drawn_positives", "__drawn_negatives")
-_INDEPENDENT = ("__positives", "__negatives")
 #: Columns of an earlier call that may no longer fit the counts; they are dropped.
 _OF_OLDER_RATES = (
     *(f"{rate}_{side}" for rate in ("tpr", "fpr") for side in ("lower", "upper")),
@@ -171,7 +170,7 @@ def _at_once(drawn: pl.DataFrame, worth: tuple[str, str], level: float) -> pl.Da
     """Return rates with bounds that hold at all thresholds, by the effective numbers in columns *worth*."""
     # The number of intervals that hold at once is the unweighted number of rows.
     bounds = _bounds("simultaneous", level, worth, _DRAWN)
-    bounded = drawn.with_columns(**bounds).drop(*_DRAWN, *_INDEPENDENT, strict=False)
+    bounded = drawn.with_columns(**bounds).drop(*_DRAWN, *EFFECTIVE, strict=False)
     return RATES.finish(bounded.with_columns(**_monotone(bounded)))
 
 
@@ -180,11 +179,11 @@ def clustered_bounds(
 ) -> pl.DataFrame:
     """Add bounds to rates, such as operating points, from the ``effective_rows`` of the same log."""
     joined = _joined(rates, effective)
-    return RATES.finish(joined.with_columns(**_bounds(interval, level, _INDEPENDENT)).drop(*_INDEPENDENT))
+    return RATES.finish(joined.with_columns(**_bounds(interval, level, EFFECTIVE)).drop(*EFFECTIVE))
 
 
 def _joined(rates: pl.DataFrame, effective: pl.DataFrame) -> pl.DataFrame:
-    return beside(rates, effective, [name for name in effective.columns if name not in _INDEPENDENT])
+    return beside(rates, effective, [name for name in effective.columns if name not in EFFECTIVE])
 
 
 def with_bounds(rates: pl.DataFrame, *, interval: RateInterval, level: float) -> pl.DataFrame:
@@ -231,7 +230,7 @@ def _clustered(frame: pl.DataFrame, units: str, interval: RateInterval | None, l
     # The uncertainty of the variance is taken at the strictest local level of all classes.
     most = int(max(drawn.select(pl.max(*_DRAWN).fill_null(0)).row(0), default=1))
     known = effective_rows(frame, units, groups, level=1 - local_alpha(max(most, 1), level))
-    return _at_once(_joined(drawn, known), _INDEPENDENT, level)
+    return _at_once(_joined(drawn, known), EFFECTIVE, level)
 
 
 def _bounds(

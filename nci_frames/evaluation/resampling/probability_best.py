@@ -15,7 +15,7 @@ from nci_frames.evaluation.projection.operating_points import select_operating_p
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.rates import compute_rates, with_worth
-from nci_frames.evaluation.resampling.replicates import Replicates, labelled_cases, resample_models
+from nci_frames.evaluation.resampling.replicates import CASE, Replicates, labelled_cases, resample_models
 from nci_frames.evaluation.resampling.resampling import Asked, OwnThreshold, Resampling
 from nci_frames.evaluation.support.rule import defined_flags
 from nci_frames.schemas import BEST_MODELS, COUNTS, beside, checked, has_strata
@@ -25,7 +25,6 @@ from nci_frames.schemas import BEST_MODELS, COUNTS, beside, checked, has_strata
 _LEAST_ROWS, _LEAST_BUCKETS = 2, 10
 _FEW_BUCKETS = "fewer than 10 buckets of equal size have rows of a class"
 _ONE_ROW = "no resampled log differs: a class has one row"
-_CASE = ("metric", "method", "prevalence", "beta")
 
 
 @checked
@@ -140,7 +139,7 @@ def shares_among(
 ) -> pl.DataFrame:
     """Return the table of ``shares_of_best`` from resampled logs: a list of models per value of *keys*."""
     table = pl.concat(_compared(models, metric, by_rows=by_rows) for models in groups)
-    return table.drop("threshold").sort(*keys, *_CASE, "model")
+    return table.drop("threshold").sort(*keys, *CASE, "model")
 
 
 def with_support(table: pl.DataFrame, told: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:

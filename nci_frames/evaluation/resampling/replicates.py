@@ -32,6 +32,8 @@ from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.evaluation.resampling.samplers import counted_groups, draws, with_unseen_positive
 from nci_frames.schemas import beside
 
+#: Columns that identify a comparison of models.
+CASE = ("metric", "method", "prevalence", "beta")
 #: So many negatives of a kind may exist for each time as many are in the log, if it has none (rule of three).
 _UNSEEN = 3
 

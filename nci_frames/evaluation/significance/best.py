@@ -12,7 +12,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Betas, Flags, Floats, Frame, Prevalences
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.metrics import Metric, asked_metric, better_sign
-from nci_frames.evaluation.resampling.replicates import Replicates, labelled_cases, resample_models
+from nci_frames.evaluation.resampling.replicates import CASE, Replicates, labelled_cases, resample_models
 from nci_frames.evaluation.resampling.resampling import Asked, OwnThreshold, Resampling
 from nci_frames.evaluation.significance.best_sets import Contenders, confidence_set, pairwise_limit
 from nci_frames.schemas import BEST_COMPARISONS, checked
@@ -26,7 +26,6 @@ FEW_ROWS = "too few rows: one more or less could decide whether another model is
 _LEAST = 10
 #: Least share of the resampled logs in which a value must be defined and finite.
 _DEFINED = 0.99
-_CASE = ("metric", "method", "prevalence", "beta")
 
 
 @checked
@@ -184,7 +183,7 @@ def best_among(
 ) -> pl.DataFrame:
     """Return the table of ``compare_best`` from resampled logs, by the values of *keys*."""
     tables = [_compared(models, metric, level, simultaneous=simultaneous) for models in groups]
-    return BEST_COMPARISONS.finish(pl.concat(tables).drop("threshold").sort(*keys, *_CASE, "model"))
+    return BEST_COMPARISONS.finish(pl.concat(tables).drop("threshold").sort(*keys, *CASE, "model"))
 
 
 class Candidates(NamedTuple):

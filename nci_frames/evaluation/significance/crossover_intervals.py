@@ -18,15 +18,13 @@ from nci_frames.evaluation.resampling.replicates import Replicates, by_keys, res
 from nci_frames.evaluation.resampling.resampling import Asked, OwnThreshold, Resampling
 from nci_frames.schemas import CROSSOVER_INTERVALS, checked
 
-CrossingMetric = Literal["f_beta", "pr_auc"]
-
 
 @checked
 def crossover_intervals(
     counts: Frame,
     /,
     *,
-    metric: CrossingMetric = "f_beta",
+    metric: Literal["f_beta", "pr_auc"] = "f_beta",
     over: Over = "prevalence",
     prevalence: float | None = None,
     beta: float = 1.0,

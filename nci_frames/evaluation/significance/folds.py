@@ -17,7 +17,6 @@ from nci_frames.evaluation.support.reasons import first_reason
 from nci_frames.schemas import FOLD_COMPARISONS, checked
 
 Test = Literal["paired_t", "corrected_t", "bootstrap"]
-Correction = Literal["none", "holm"]
 #: With fewer folds the bootstrap has too many false findings.
 _LEAST_FOR_BOOTSTRAP = 10
 #: A single key with ten values may mean ten folds, or two repeats of five; the latter needs more correction.
@@ -36,7 +35,7 @@ def compare_folds(
     ddof: int = 1,
     test: Test = "corrected_t",
     test_train_ratio: float | None = None,
-    correction: Correction = "holm",
+    correction: Literal["none", "holm"] = "holm",
     level: float = 0.95,
     repeats: int = 10_000,
     seed: int = 0,
