@@ -156,6 +156,6 @@ def _refused(table: pl.DataFrame, level: float) -> pl.DataFrame:
     misfits = pl.Series(np.nan_to_num(adjusted, nan=1.0) < 1 - level)
     alike = (pl.col("prevalence").is_null(), "the scores do not separate the classes of the reference")
     reason = pl.coalesce(first_reason((pl.lit(misfits), _MISFIT)), "reason", first_reason(alike))
-    numbers = [pl.when(~misfits).then(name).alias(name) for name in ("prevalence", "lower", "upper")]
-    told = table.with_columns(reason.alias("reason"), *numbers)
+    numbers = pl.when(~misfits).then(pl.col("prevalence", "lower", "upper"))
+    told = table.with_columns(numbers, reason=reason)
     return told.with_columns(supported=pl.col("prevalence").is_not_null())

@@ -13,12 +13,12 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import first_line, listed
 from nci_frames.base.typing import Betas, Metrics, PointPrevalences
 from nci_frames.evaluation.metrics import CalledMetric, by_label, value_expression
+from nci_frames.evaluation.rates.rates import BOUNDS
 from nci_frames.evaluation.support.rule import defined_flags, flags, hidden_flags, log_rarity, where_defined
 from nci_frames.schemas import lacking
 
 #: Columns from which ``supported`` and ``reason`` of an operating point are derived.
 SUPPORT = ("__lowest", "__why", "__cost")
-_BOUNDS = ("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
 
 
 class MetricGrid(NamedTuple):
@@ -46,7 +46,7 @@ class MetricGrid(NamedTuple):
         given = {name: axis for name, axis in axes.items() if isinstance(axis, pl.Expr)}
         if flagged and "prevalence" in given:
             given["__rarity"] = log_rarity(given["prevalence"])
-        reads = {"threshold", *self.expression.meta.root_names(), *(_BOUNDS if band else ())}
+        reads = {"threshold", *self.expression.meta.root_names(), *(BOUNDS if band else ())}
         reads |= set(SUPPORT) if flagged else set()
         each = points.select(*(name for name in points.columns if name in reads - set(axes)), **given)
         each = each[np.repeat(np.arange(len(points)), self.size)]
@@ -66,10 +66,10 @@ class MetricGrid(NamedTuple):
             # Metrics read the columns tpr and fpr, so these must hold the rates of the corner.
             corners = {
                 f"__{tpr}_{fpr}": with_values(each.with_columns(tpr=tpr, fpr=fpr), value=value)["value"]
-                for tpr, fpr in product(_BOUNDS[:2], _BOUNDS[2:])
+                for tpr, fpr in product(BOUNDS[:2], BOUNDS[2:])
             }
             table = table.with_columns(**corners)
-            known = pl.all_horizontal(pl.col("value", *_BOUNDS).is_not_null()) & self.monotone
+            known = pl.all_horizontal(pl.col("value", *BOUNDS).is_not_null()) & self.monotone
             # min_horizontal ignores corners where the metric is 0/0.
             columns["lower"] = pl.when(known).then(pl.min_horizontal(*corners))
             columns["upper"] = pl.when(known).then(pl.max_horizontal(*corners))
@@ -111,7 +111,7 @@ def metric_grids(
 
 def require_bounds(frame: pl.DataFrame) -> None:
     """Raise SchemaError if rates lack the bounds that a band needs."""
-    missing = [name for name in _BOUNDS if name not in frame.columns]
+    missing = [name for name in BOUNDS if name not in frame.columns]
     if missing:
         raise lacking("bounded rates", missing, frame.columns, 'compute_rates(counts, interval="wilson")')
 

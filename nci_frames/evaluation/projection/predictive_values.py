@@ -122,8 +122,7 @@ def predictive_value_interval(
 
 def _with_ratios(frame: pl.DataFrame, method: Method, level: float) -> pl.DataFrame:
     """Add the bounds of TPR/FPR and of TNR/FNR; null where they are undefined."""
-    counts = frame.select(cell.cast(pl.Float64).alias(name) for name, cell in known_cells(frame).items())
-    tp, fp, fn, tn = (cells.to_numpy() for cells in counts)
+    tp, fp, fn, tn = frame.select(**known_cells(frame)).cast(pl.Float64).to_numpy().T
     bounds = _ratio_interval if method == "score" else _logit
     columns = {}
     for metric, (right, rights, wrong, wrongs) in {

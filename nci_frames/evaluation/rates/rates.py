@@ -22,11 +22,10 @@ RateInterval = Interval | Literal["simultaneous"]
 _CLASSES = ("positives", "negatives")
 #: Unweighted rows of each class.
 _DRAWN = ("__drawn_positives", "__drawn_negatives")
+#: The bounds of the rates.
+BOUNDS = ("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
 #: Columns of an earlier call that may no longer fit the counts; they are dropped.
-_OF_OLDER_RATES = (
-    *(f"{rate}_{side}" for rate in ("tpr", "fpr") for side in ("lower", "upper")),
-    *(f"effective_{name}" for name in _CLASSES),
-)
+_OF_OLDER_RATES = (*BOUNDS, *WORTH)
 
 
 @checked
@@ -171,7 +170,11 @@ def _at_once(drawn: pl.DataFrame, worth: tuple[str, str], level: float) -> pl.Da
     # The number of intervals that hold at once is the unweighted number of rows.
     bounds = _bounds("simultaneous", level, worth, _DRAWN)
     bounded = drawn.with_columns(**bounds).drop(*_DRAWN, *EFFECTIVE, strict=False)
-    return RATES.finish(bounded.with_columns(**_monotone(bounded)))
+    # Rates fall as the threshold rises, so the bounds at other thresholds are bounds here, too.
+    keys = ["model", *RATES.keys(bounded.columns)]
+    lower = pl.col("tpr_lower", "fpr_lower").cum_max(reverse=True).over(keys, order_by="threshold")
+    upper = pl.col("tpr_upper", "fpr_upper").cum_min().over(keys, order_by="threshold")
+    return RATES.finish(bounded.with_columns(lower, upper))
 
 
 def clustered_bounds(
@@ -200,17 +203,6 @@ def with_worth(rates: pl.DataFrame, worth: pl.DataFrame) -> pl.DataFrame:
     known = "effective_" if WORTH[0] in rates.columns else ""
     effective = {f"effective_{name}": pl.col(f"{known}{name}") * pl.col(f"{name}_worth") for name in _CLASSES}
     return RATES.finish(joined.with_columns(**effective).drop("positives_worth", "negatives_worth"))
-
-
-def _monotone(rates: pl.DataFrame) -> dict[str, pl.Expr]:
-    """Narrow simultaneous bounds by those of other thresholds, since rates fall as the threshold rises."""
-    keys = ["model", *RATES.keys(rates.columns)]
-    bounds = {}
-    for rate in ("tpr", "fpr"):
-        lower, upper = pl.col(f"{rate}_lower"), pl.col(f"{rate}_upper")
-        bounds[f"{rate}_lower"] = lower.cum_max(reverse=True).over(keys, order_by="threshold")
-        bounds[f"{rate}_upper"] = upper.cum_min().over(keys, order_by="threshold")
-    return bounds
 
 
 def _clustered(frame: pl.DataFrame, units: str, interval: RateInterval | None, level: float) -> pl.DataFrame:

@@ -10,6 +10,7 @@ from nci_frames.base.typing import Flags, FloatPair, Floats, Rows
 from nci_frames.counts.resolution import in_precision_of, runs_with_every_score
 from nci_frames.evaluation.rates.criteria import Wish
 from nci_frames.evaluation.rates.hull import between_others
+from nci_frames.evaluation.rates.rates import BOUNDS
 from nci_frames.schemas import RATES, group_starts, is_sorted
 
 #: A prevalence, or the column that has it; None if the criterion does not use it.
@@ -149,9 +150,7 @@ def interpolated_points(runs: Runs, wish: Wish, etas: Sequence[Eta]) -> pl.DataF
 def _interpolated(runs: Runs, wish: Wish, eta: Eta) -> pl.DataFrame:
     frame = runs.frame
     ends = pl.concat(
-        frame[runs.start].with_columns(
-            threshold=pl.lit(threshold), tpr=pl.col("tpr") * 0 + rate, fpr=pl.col("fpr") * 0 + rate
-        )
+        frame[runs.start].with_columns(pl.col("tpr", "fpr") * 0 + rate, threshold=pl.lit(threshold))
         for threshold, rate in ((-np.inf, 1.0), (np.inf, 0.0))
     )
     whole = _by_threshold(pl.concat([frame, ends]), runs.keys)
@@ -212,5 +211,4 @@ def _never_positive(columns: list[str]) -> dict[str, pl.Expr]:
     """Return expressions that turn a row of rates into the row of a threshold above every score."""
     none = {name: pl.col(name) * 0 for name in ("tp", "fp", "tpr", "fpr")}
     every = {"threshold": pl.lit(np.inf), "fn": pl.col("positives"), "tn": pl.col("negatives")}
-    bounds = (f"{rate}_{side}" for rate in ("tpr", "fpr") for side in ("lower", "upper"))
-    return none | every | {name: pl.lit(None, pl.Float64) for name in bounds if name in columns}
+    return none | every | {name: pl.lit(None, pl.Float64) for name in BOUNDS if name in columns}

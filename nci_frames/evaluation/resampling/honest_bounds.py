@@ -115,10 +115,9 @@ class _Known:
         band = project_checked(
             bounded, metrics=metrics, prevalence=asked.prevalence, beta=asked.beta, band=True
         )
-        few = pl.any_horizontal(cell < _ENOUGH for cell in known_cells(bounded).values())
         # Resampled logs of mixed strata already contain rows that the log may lack.
         mixed = pl.col("__mixed") if "__mixed" in self.sizes.columns else pl.lit(value=False)
-        few &= ~mixed
+        few = ~mixed & pl.any_horizontal(cell < _ENOUGH for cell in known_cells(bounded).values())
         if self.worth is not None:
             few |= (pl.col("__rarer") < _ENOUGH).fill_null(value=False)
         lone = pl.any_horizontal(pl.col("tpr_lower", "fpr_lower").is_null())
@@ -170,7 +169,7 @@ class _Known:
         if self.worth is not None:
             # If one bucket has nearly all rows of a class, resampling hardly changes the value.
             known &= ~(pl.col("__rarer") < 2).fill_null(value=False)
-        told = told.with_columns(pl.when(known).then(side).alias(side) for side in _SIDES)
+        told = told.with_columns(pl.when(known).then(pl.col(*_SIDES)))
         banded = [area.name for area in areas if area.band_if_unsure]
         unsure = pl.col("metric").is_in(banded) & (~pl.col("supported") | (pl.col("__rarer") < _ENOUGH))
         others = [area for area in areas if area.score_bounds is None]

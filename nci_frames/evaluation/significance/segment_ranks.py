@@ -264,7 +264,7 @@ _NUMBERS = [column.name for column in SEGMENT_RANKS.columns if column.numeric an
 def _withheld(table: pl.DataFrame, few_positives: str, level: float) -> pl.DataFrame:
     """Remove the numbers of segments with too few rows, and add the decisions for the others."""
     few = first_reason((~pl.col("__enough"), few_positives), (pl.col("negatives") == 0, "no negatives"))
-    numbers = table.with_columns(pl.when("__known").then(name).alias(name) for name in _NUMBERS)
+    numbers = table.with_columns(pl.when("__known").then(pl.col(_NUMBERS)))
     return numbers.with_columns(
         pl.when(pl.col("shift_p_value").is_not_null()).then("class").alias("class"),
         distinguishable=pl.col("adjusted") < 1 - level,
