@@ -90,9 +90,8 @@ class Members(NamedTuple):
         if not self.buckets:
             sizes = self.classes[of_class].sizes
             return sizes, sizes
-        drawn, worth = (
-            [getattr(each, name)[of_class] for each in self.buckets] for name in ("drawn", "even")
-        )
+        drawn = [each.drawn[of_class] for each in self.buckets]
+        worth = [each.even[of_class] for each in self.buckets]
         return np.array(drawn, np.float64), np.array(worth, np.float64)
 
     def by_bucket(self, of_class: int, cell: Rows, members: Rows | None = None) -> list[Any]:

@@ -106,10 +106,9 @@ def project_traffic(
 
     table = projected()
     # The metric need not be monotone in the prevalence, so evaluate it half-way to the bounds, too.
-    between = (
-        (pl.col(side) * part + pl.col("prevalence") * (1 - part)) for side in _SIDES for part in (0.5, 1)
-    )
-    lows, highs = zip(*map(reach, (pl.col("prevalence"), *between)), strict=True)
+    eta = pl.col("prevalence")
+    between = (pl.col(side) * part + eta * (1 - part) for side in _SIDES for part in (0.5, 1))
+    lows, highs = zip(*map(reach, (eta, *between)), strict=True)
     known = np.where(table["value"].is_null(), np.nan, 0)
     lower, upper = np.fmin.reduce(lows) + known, np.fmax.reduce(highs) + known
     least, most = (

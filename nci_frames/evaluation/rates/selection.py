@@ -109,9 +109,8 @@ def picked_points(runs: Runs, wish: Wish, etas: Sequence[Eta]) -> pl.DataFrame:
         return _at_threshold(runs, *runs.asked)
     tpr = runs.values(pl.col("tpr"), None, wish.beta)
     every = runs.values_at(wish.margin + wish.slack, etas, wish.beta)
-    return runs.laid_out(
-        np.concatenate([_picked(runs, wish, tpr, value) for value in every]), wish.unattained
-    )
+    rows = [_picked(runs, wish, tpr, value) for value in every]
+    return runs.laid_out(np.concatenate(rows), wish.unattained)
 
 
 def _picked(runs: Runs, wish: Wish, tpr: Floats, value: Floats) -> Rows:

@@ -217,9 +217,7 @@ class _Known:
         share = pl.col(ends).map_batches(lambda rows: unseen_share(rows.to_numpy(), self.logs.level))
         shares = table.unique(keys).select(*keys, share)
         counts = self.pooled.join(shares, on=keys, nulls_equal=True, maintain_order="left")
-        value, lower, upper = (
-            table[name].cast(pl.Float64).to_numpy() for name in ("value", "lower", "upper")
-        )
+        value, lower, upper = table.select("value", "lower", "upper").cast(pl.Float64).to_numpy().T
         down, up = (value - lower) ** 2, (upper - value) ** 2
         # Thresholds that no score reaches, or all do.
         beyond = (pl.col("tp") + pl.col("fp") == 0) | (pl.col("fn") + pl.col("tn") == 0)

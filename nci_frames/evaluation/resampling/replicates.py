@@ -132,9 +132,7 @@ def resample(
             counts = whole.coarser(few_rows.steps_of_score(whole.histogram), every_score=True)
             moved = True
         bins = counts.histogram
-        smooth = (
-            unseen and bool(metrics) and isinstance(whole, StrataCounts) and not whole.same_within_classes
-        )
+        smooth = bool(unseen and metrics and isinstance(whole, StrataCounts) and whole.mixed)
         drawn = draws(counts, logs, smooth=smooth)
         if prior:
             drawn = _with_rare_rows(drawn, counts, logs, areas=bool(areas))

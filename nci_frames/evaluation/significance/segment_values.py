@@ -209,8 +209,6 @@ def _parts(function: Function, rates: Floats) -> FloatPair:
     """Return the parts of the difference due to prevalence and due to rates."""
     cases = rates.shape[1]
     here, there = rates[:3], rates[3:]
-    mixed = np.concatenate(
-        [here, there, np.stack([*there[:2], here[2]]), np.stack([*here[:2], there[2]])], axis=1
-    )
+    mixed = np.hstack([here, there, np.stack([*there[:2], here[2]]), np.stack([*here[:2], there[2]])])
     own, rest, eta_moved, rates_moved = function(mixed).reshape(4, cases)
     return (eta_moved - rest + own - rates_moved) / 2, (rates_moved - rest + own - eta_moved) / 2
