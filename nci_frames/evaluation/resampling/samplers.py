@@ -151,11 +151,9 @@ def counted_groups(frame: pl.DataFrame, logs: Resampling) -> Iterable[Counted]:
     """
     if logs.over is not None:
         return _of_repeats(frame, logs.units, logs.over)
-    if logs.units is None and has_strata(frame):
-        return strata_counts(frame)
-    if logs.units is None:
-        return each_histogram(frame)
-    return bucket_counts(frame, logs.units)
+    if logs.units is not None:
+        return bucket_counts(frame, logs.units)
+    return strata_counts(frame) if has_strata(frame) else each_histogram(frame)
 
 
 def _of_repeats(frame: pl.DataFrame, units: str | None, over: str) -> Iterator[BucketCounts]:
