@@ -139,7 +139,7 @@ class Resampled:
         tables = {
             "own": compared(self.at(best_points), "own"),
             "f_beta": compared(self.at(points)),
-            "pr_auc": best_among(self.areas(prevalence, least=LEAST_REPEATS), PR_AUC),
+            "pr_auc": best_among(self.areas(prevalence, least=LEAST_REPEATS), PR_AUC, pl.DataFrame()),
         }
         return pl.concat(one.select(pl.lit(name).alias("measure"), pl.all()) for name, one in tables.items())
 

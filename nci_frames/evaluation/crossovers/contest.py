@@ -1,6 +1,6 @@
 """A contest: the comparison of operating points by a metric along an axis, prevalence or beta."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -97,13 +97,12 @@ class Contest(NamedTuple):
         if over == "prevalence" and called.prevalence is not None:
             msg = f"the metric {called.label!r} was called with a prevalence, so nothing changes over it"
             raise ParameterError(msg, hint="omit the prevalence from the call")
-        betas: list[float | None] = (
-            list(beta_values(beta)) if "beta" in reads and over == "prevalence" else [called.beta]
-        )
-        etas: list[float | None] = [None]
+        several = "beta" in reads and over == "prevalence"
+        betas: Sequence[float | None] = beta_values(beta) if several else [called.beta]
+        etas: Sequence[float | None] = [None]
         given = prevalence_values(prevalence)
         if over == "beta":
-            etas = [points.observed] if given is None else list(given)
+            etas = [points.observed] if given is None else given
         return [cls(points, called, over, eta, b) for eta in etas for b in betas]
 
     @property

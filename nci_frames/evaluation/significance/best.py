@@ -156,9 +156,7 @@ def compare_best(
     frame = whole_counts(counts)
     asked = Asked(metric, prevalence, beta, threshold, pos_fraction)
     groups = resample_models(frame, asked, logs, prior=True)
-    keys = logs.keys(frame)
-    if not groups:
-        return BEST_COMPARISONS.empty(frame.select(keys))
+    keys = frame.select(logs.keys(frame))
     return best_among(groups, asked_metric(metric), keys, level=level, simultaneous=simultaneous)
 
 
@@ -176,14 +174,14 @@ def _check_budget(pos_fraction: float, threshold: object, metric: Metric, betas:
 def best_among(
     groups: Sequence[list[Replicates]],
     metric: Metric,
-    keys: Sequence[str] = (),
+    keys: pl.DataFrame,
     *,
     level: float = 0.95,
     simultaneous: bool = False,
 ) -> pl.DataFrame:
-    """Return the table of ``compare_best`` from resampled logs, by the values of *keys*."""
+    """Return the table of ``compare_best`` from resampled logs, by the values of *keys* (columns)."""
     tables = [_compared(models, metric, level, simultaneous=simultaneous) for models in groups]
-    return BEST_COMPARISONS.finish(pl.concat(tables).drop("threshold").sort(*keys, *CASE, "model"))
+    return BEST_COMPARISONS.joined(tables, keys).sort(*keys.columns, *CASE, "model")
 
 
 class Candidates(NamedTuple):

@@ -125,12 +125,11 @@ def _drawn(cells: Floats, repeats: int, rng: np.random.Generator) -> Floats:
 
 def _compared(cases: pl.DataFrame, a: Floats, b: Floats, classes: Floats, tails: list[float]) -> pl.DataFrame:
     """Compare the values of the two models of one pair, of shape (1 + draws, cases)."""
-    positives, negatives = classes
     sizes, difference = classes.sum(axis=1), a - b
     # At FPR 0 and prevalence 0 a metric may be undefined in every draw.
     undefined = np.isnan(difference).any(axis=0) | (sizes.min() == 0)
     lower, upper = np.quantile(np.where(undefined, 0, difference[1:]), tails, axis=0)
-    p_value = _p_values(difference, cases, positives, negatives)
+    p_value = _p_values(difference, cases, *classes)
     why = "the metric is undefined for one of the models"
     if sizes.min() == 0:
         why = f"the group has no {'positives' if sizes[0] == 0 else 'negatives'}"
