@@ -90,15 +90,11 @@ def auc_interval(counts: Frame, /, *, method: Method = "score", level: float = 0
     (0.75, 0.081, 0.518, 0.878)
     """
     frame = whole_counts(counts)
-    if frame.is_empty():
-        keys = [key for key in COUNTS.keys(frame.columns) if key != WEIGHT]
-        return AUC_INTERVALS.empty(frame.select("model", *keys))
+    keys = [key for key in COUNTS.keys(frame.columns) if key != WEIGHT]
     counted = strata_counts(frame) if has_strata(frame) else each_histogram(frame)
-    groups, found, rows = zip(
-        *((each.histogram.group, _delong(each), each.sizes) for each in counted), strict=True
-    )
-    value, error = np.array(found).T
-    m, n = np.array(rows, np.float64).T
+    found = [(each.histogram.group, *_delong(each), *each.sizes) for each in counted]
+    groups = pl.concat([frame.clear().select("model", *keys), *(group for group, *_ in found)])
+    value, error, m, n = np.array([numbers for _, *numbers in found], np.float64).reshape(-1, 4).T
     z = normal_quantile(level)
     if method in ("score", "newcombe"):
         expected = newcombe_variance(value, m, n)
@@ -115,14 +111,14 @@ def auc_interval(counts: Frame, /, *, method: Method = "score", level: float = 0
     numbers = {"value": value, "std_error": error, "lower": lower, "upper": upper}
     least = 2 if method.startswith("delong") else 1
     reasons = [
-        _reason(pair, least, separated=gone, certain=no_width)
-        for pair, gone, no_width in zip(rows, np.isnan(lower), lower == upper, strict=True)
+        _reason(pair, least, separated=gone, certain=equal)
+        for pair, gone, equal in zip(np.stack([m, n], axis=1), np.isnan(lower), lower == upper, strict=True)
     ]
     columns = pl.DataFrame({**numbers, "reason": pl.Series(reasons, dtype=pl.String)}, nan_to_null=True)
-    return AUC_INTERVALS.finish(pl.concat(groups).hstack(columns).with_columns(method=pl.lit(method)))
+    return AUC_INTERVALS.finish(groups.hstack(columns).with_columns(method=pl.lit(method)))
 
 
-def _reason(rows: tuple[float, float], least: int, *, separated: bool, certain: bool) -> str | None:
+def _reason(rows: Floats, least: int, *, separated: bool, certain: bool) -> str | None:
     """Return the reason why there is no interval, or why it is doubtful."""
     for fewest, meaning in ((least, ""), (_FEW, ": the interval may cover less than its level")):
         for number, name in zip(rows, ("positives", "negatives"), strict=True):
