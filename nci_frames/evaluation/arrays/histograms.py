@@ -125,8 +125,7 @@ def whole_counts(counts: Frame) -> pl.DataFrame:
         If *counts* is not a counts frame.
     """
     frame = collect(counts, COUNTS, strata=True)
-    keys = RATES.keys(frame.columns)
-    named = ("model", *keys, "threshold", *CELLS)
+    named = ("model", *RATES.keys(frame.columns), "threshold", *CELLS)
     frame = without_rates(frame).select(*named, pl.col("^resolution$"))
     cells = frame.select(CELLS)
     if not all(dtype.is_integer() for dtype in cells.dtypes):

@@ -160,8 +160,7 @@ def tie_leaders(values: Floats, moved: Floats, starts: Places) -> Places:
     first = np.zeros(len(values), np.bool_)
     first[starts] = True
     # The difference of equal infinite values is NaN.
-    apart = ~((values[1:] == values[:-1]) | (values[:-1] - values[1:] <= moved[:-1]))
-    first[1:] |= apart
+    first[1:] |= ~((values[1:] == values[:-1]) | (values[:-1] - values[1:] <= moved[:-1]))
     leader = np.maximum.accumulate(np.where(first, np.arange(len(values)), 0))
     # Small steps may add up to more than rounding: these few ties are split by a loop.
     too_far = ~((values == values[leader]) | (values[leader] - values <= moved[leader]))

@@ -142,8 +142,7 @@ def _table(part: Part, eta: Floats, few: Flags, measure: str, measured: Measured
         (~(curves.positives > 0), "there are no positives"),
     ):
         reason = np.where(holds, words, reason)
-    table = part.labelled(np.arange(len(eta)), eta, value=value, lower=lower, upper=upper)
-    return table.with_columns(
+    return part.labelled(np.arange(len(eta)), eta, value=value, lower=lower, upper=upper).with_columns(
         measure=pl.lit(measure), reason=pl.Series(reason, dtype=pl.String).replace("", None)
     )
 

@@ -140,8 +140,7 @@ def project_checked(
         support = lowest, point_reason(), log_cost(lowest, independent_negatives(points.columns))
         points = points.with_columns(**dict(zip(SUPPORT, support, strict=True)))
     # Some points at a time, since intermediate results take more memory than the result.
-    some = max(1, _ROWS_AT_A_TIME // each)
-    parts = points.iter_slices(some) if len(points) else [points]
+    parts = points.iter_slices(max(1, _ROWS_AT_A_TIME // each)) if len(points) else [points]
     table = pl.concat(points_on_grids(part, identity, grids, band=band, flagged=flagged) for part in parts)
     if points.select(identity).is_duplicated().any():
         table = table.sort(*identity, "metric", "prevalence", "beta", maintain_order=True)

@@ -57,8 +57,7 @@ def roc_convex_hull(rates: Frame, /) -> pl.DataFrame:
     starts = group_starts(ordered, group)
     # Add the corners (0, 0) and (1, 1) of every hull. They are not rows of the frame and get the index -1.
     groups = np.arange(len(starts))
-    number = np.repeat(groups, np.diff(starts, append=len(ordered)))
-    of = np.concatenate([number, groups, groups])
+    of = np.concatenate([np.repeat(groups, np.diff(starts, append=len(ordered))), groups, groups])
     fpr = np.concatenate([ordered["fpr"].to_numpy(), 0.0 * groups, 0.0 * groups + 1])
     tpr = np.concatenate([ordered["tpr"].to_numpy(), 0.0 * groups, 0.0 * groups + 1])
     place = np.concatenate([np.arange(len(ordered)), -1 - 0 * groups, -1 - 0 * groups])

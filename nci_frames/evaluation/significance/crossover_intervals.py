@@ -226,8 +226,7 @@ def own_curves_of(
 
     The best threshold of a resampled log is chosen among the thresholds of *frame*.
     """
-    of_beta = over == "prevalence"
-    scale = _place("beta", np.clip(fixed, *_BETAS)) if of_beta else _place("prevalence", fixed)
+    scale = _place("beta", np.clip(fixed, *_BETAS)) if over == "prevalence" else _place("prevalence", fixed)
     lambdas = _LINES[over] * scale
 
     def curve(replicates: Replicates) -> Floats:

@@ -168,8 +168,7 @@ def compared_values(
     """
     z, function = normal_quantile(level), _values_of(called, beta, weights)
     cells = point.select(CELLS).to_numpy().astype(np.float64).T
-    rest = _rest(cells, ordinary)
-    (rates, rows), (rest_rates, rest_rows) = _rates_of(cells), _rates_of(rest)
+    (rates, rows), (rest_rates, rest_rows) = _rates_of(cells), _rates_of(_rest(cells, ordinary))
     trials, rest_trials = rows / worth.effects(level), rest_rows / worth.effects_of_rest(ordinary, level)
 
     def at_common(of: Floats) -> Floats:
