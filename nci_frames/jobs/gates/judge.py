@@ -18,6 +18,10 @@ from nci_frames.jobs.job_file.gates import Gate
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.run_counts import Scope
 from nci_frames.schemas import BUCKET, REPEAT, undefined_is_nan
+from nci_frames.tables.numbers import power_of_ten
+
+#: Evidence from this power of ten on is written as one.
+_LARGE = 3
 
 Verdict = Literal["pass", "fail", "undecided"]
 #: A model, and a segment as JSON.
@@ -206,9 +210,12 @@ def _sequential(gate: Gate, row: Mapping[str, Any]) -> dict[str, Any]:
     in_favour = float(log_martingale(hits, rest, limit, below=not least))
     verdict: Verdict = "fail" if against >= enough else "pass" if in_favour >= enough else "undecided"
     told = f"for the promise {_evidence(in_favour)}, against it {_evidence(against)}"
-    return {"verdict": verdict, "reason": f"evidence {told}; {_evidence(enough)} decides"}
+    return {"verdict": verdict, "reason": f"evidence {told}; {_evidence(enough)} is enough"}
 
 
 def _evidence(log_evidence: float) -> str:
-    """Format the likelihood ratio of the counts against the limit as a power of ten."""
-    return "none" if log_evidence <= 0 else f"10^{log_evidence / math.log(10):.2f}"
+    """Format the likelihood ratio of the counts against the limit; a large one as a power of ten."""
+    decades = log_evidence / math.log(10)
+    if decades <= 0:
+        return "none"
+    return f"{10**decades:.3g}" if decades < _LARGE else power_of_ten(math.floor(decades))

@@ -447,10 +447,13 @@ def test_looking_every_night_raises_false_alarms_of_the_ordinary_test_alone(logs
 
 
 def test_a_sequential_gate_fails_passes_and_waits():
-    def verdict(tp, limits, metric="recall", fp=10):
+    def verdict(tp, limits, metric="recall", fp=10, told="verdict"):
         gate = {"sequential": True, "metric": metric, "value_threshold": limits}
-        return judged(gate, ("a", "de", tp, fp, 1000 - tp, 1000 - fp))[0]["verdict"]
+        return judged(gate, ("a", "de", tp, fp, 1000 - tp, 1000 - fp))[0][told]
 
+    # A number that only a logarithm can hold is written as a power of ten.
+    said = verdict(800, {"lower": 0.7}, told="reason")
+    assert re.fullmatch("evidence for the promise 10[⁰¹²³⁴⁵⁶⁷⁸⁹]+, against it none; 20 is enough", said)
     assert verdict(800, {"lower": 0.7}) == "pass"
     assert verdict(800, {"lower": 0.9}) == "fail"
     # An interval of one look, 0.774 to 0.824, would fail it.
