@@ -107,15 +107,15 @@ def judged(rows: list[Path], **gate: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.thorough
 def test_evidence_of_rows_counts_as_that_of_units(paths, tmp_path):
-    def evidence(rows: list[Path]) -> float:
+    def evidence(rows: list[Path]) -> str:
         told = judged(rows, sequential=True, value_threshold={"lower": 0.5}, models=["forest"])
-        return float(re.search(r"for the promise 10\^([\d.]+)", told[0]["reason"])[1])
+        return re.search(r"for the promise 10([⁰¹²³⁴⁵⁶⁷⁸⁹]+)", told[0]["reason"])[1]
 
     once = tmp_path / "once.parquet"
     night(0, times=1).write_parquet(once)
     four = tmp_path / "four.parquet"
     pl.concat([night(0, times=1)] * 4).write_parquet(four)
-    assert evidence([four]) == pytest.approx(evidence([once]), rel=0.1)
+    assert evidence([four]) == evidence([once])
 
 
 @pytest.mark.thorough
