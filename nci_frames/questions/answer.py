@@ -313,4 +313,16 @@ class AskedLog:
             over=None if self._area is None else self.log.repeat,
             repeats=self.repeats,
         )
+        if self._area is not None and not self._area.of_scores:
+            found = self._known_apart(found, prevalence, self._area)
         return self._everywhere(found.select(*_AT, "distinguishable"), prevalence)
+
+    def _known_apart(self, found: pl.DataFrame, prevalence: Sequence[float], area: Area) -> pl.DataFrame:
+        """Call models different only if their areas differ by more than a grid leaves unknown."""
+        certified = self.log.areas((), list(prevalence), area)
+        below, above = pl.col("value") - pl.col("lower"), pl.col("upper") - pl.col("value")
+        both = beside(found, certified.select(*_AT, __below=below, __above=above), _AT)
+        # Any model may be the best.
+        unknown = pl.col("__above") + pl.col("__below").max().over("prevalence")
+        hidden = pl.col("distinguishable") & (unknown > 0) & (pl.col("upper") + unknown >= 0)
+        return both.with_columns(pl.when(~hidden).then("distinguishable").otherwise(statement=False))

@@ -548,3 +548,21 @@ def test_bounds_of_an_area_are_those_of_bootstrap(thresholds: Any, unit: str | N
         found = nf.bootstrap(counts, metric=metric, prevalence=0.1, repeats=400, units=units)
         expected = found.select("lower", "upper").row(0)
         assert told.select("lower", "upper").row(0) == pytest.approx(expected, abs=2e-4)
+
+
+@pytest.mark.parametrize("metric", ["pr_auc", "roc_auc"])
+def test_models_are_told_apart_only_by_more_than_a_grid_leaves_unknown(metric: str) -> None:
+    """Of many rows, a test finds differences that are smaller than the distances between thresholds."""
+    label, rng = np.arange(200_000) % 2 == 0, np.random.default_rng(6)
+    logs = [
+        pl.DataFrame({"model": name, "label": label, "score": rng.normal(distance * label)})
+        for name, distance in (("a", 1.0), ("b", 1.02), ("far", 0.6))
+    ]
+    question = nf.Question(metric=metric, prevalence=0.5)
+    told = {}
+    for way, thresholds in (("exact", "exact"), ("grid", np.linspace(-4, 5, 73).tolist())):
+        counts = nf.count_confusion(pl.concat(logs), thresholds=thresholds)
+        answer = nf.compare_models(counts, prevalence=[0.5], question=question).answer
+        told[way] = dict(answer.select("model", "distinguishable").iter_rows())
+    assert told["exact"] == {"b": False, "a": True, "far": True}
+    assert told["grid"] == {"b": False, "a": False, "far": True}
