@@ -244,13 +244,14 @@ class AskedLog:
         return self._everywhere(fitted.select(*_AT, pl.col("value").alias("__judged")), prevalence)
 
     def _areas(self, prevalence: Sequence[float], area: Area) -> pl.DataFrame:
-        certified = self.log.areas((), list(prevalence), area)
+        certified = self._certified(prevalence, area)
         table = certified.drop(_SIDES).with_columns(beta=pl.lit(None, pl.Float64))
         if self.log.resampled:
             counts, units, etas = self._logs.curves(area), self._logs.units, list(prevalence)
             found = bootstrap(counts, metric=self._label, prevalence=etas, repeats=self.repeats, units=units)
             # The mean of the bounds over repeats is at least as wide as the interval of the mean.
-            bounds = found.group_by(_AT).agg(map(mean_of_all, ("value", *_SIDES)))
+            means = found.group_by(_AT).agg(map(mean_of_all, ("value", *_SIDES)))
+            bounds = self._everywhere(means, prevalence)
             if not area.of_scores:
                 # The area at few steps of recall is another one: its bounds go beside the certified ones.
                 both = beside(bounds, certified.select(*_AT, *_SIDES), _AT, suffix="_certified")
@@ -259,7 +260,15 @@ class AskedLog:
                     (pl.col(s) + m).clip(0, 1) for s, m in zip(_SIDES, moved, strict=True)
                 )
             table = beside(table, bounds.select(*_AT, *_SIDES), _AT)
-        return self._everywhere(table, prevalence)
+        return table
+
+    def _certified(self, prevalence: Sequence[float], area: Area) -> pl.DataFrame:
+        """Return the area of each model at each prevalence, with certified bounds."""
+
+        def make(etas: list[float]) -> pl.DataFrame:
+            return self._everywhere(self.log.areas((), etas, area), etas)
+
+        return self._kept_at("certified", prevalence, make)
 
     def _everywhere(self, table: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
         """Repeat rows without a prevalence at each prevalence."""
@@ -272,7 +281,7 @@ class AskedLog:
         leading = self.log.rows.total["model"].unique().to_list()
         if len(leading) > MOST_RESAMPLED:
             places, area = list(self.places), self._area
-            ranked = self._ranked(places) if area is None else rank_models(self.log.areas((), places, area))
+            ranked = self._ranked(places) if area is None else rank_models(self._certified(places, area))
             leading = leading_models(ranked)
         return Resampled(self.log, leading, repeats=self.repeats)
 
@@ -313,13 +322,14 @@ class AskedLog:
             over=None if self._area is None else self.log.repeat,
             repeats=self.repeats,
         )
+        found = self._everywhere(found, prevalence)
         if self._area is not None and not self._area.of_scores:
             found = self._known_apart(found, prevalence, self._area)
-        return self._everywhere(found.select(*_AT, "distinguishable"), prevalence)
+        return found.select(*_AT, "distinguishable")
 
     def _known_apart(self, found: pl.DataFrame, prevalence: Sequence[float], area: Area) -> pl.DataFrame:
         """Call models different only if their areas differ by more than a grid leaves unknown."""
-        certified = self.log.areas((), list(prevalence), area)
+        certified = self._certified(prevalence, area)
         below, above = pl.col("value") - pl.col("lower"), pl.col("upper") - pl.col("value")
         both = beside(found, certified.select(*_AT, __below=below, __above=above), _AT)
         # Any model may be the best.
