@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
@@ -61,18 +62,24 @@ class Resampled:
 
         #: The counts of the models: pooled over all keys, and by units.
         self.counts, self.by_unit = of_models(log.rows.total), of_models(drawn.total)
-        every = self.by_unit if drawn.repeat is None else of_models(drawn.by_repeat)
-        #: The counts by units and weights, at few steps of recall, and at all thresholds.
-        steps, at = _few_steps(weighted_sums(self.counts)), ["model", "threshold"]
-        self.steps = every.join(steps, on=at, how="semi", nulls_equal=True).select(_CELLS)
-        if drawn.apart:
-            self.steps = at_thresholds(every, steps, *drawn.apart)
-        if every.select(one_score(every.columns).all()).item():
-            self.steps = self.steps.with_columns(resolution=pl.lit("exact"))
-        self.every = self.counts if drawn.units is None else every
+        by_repeat = self.by_unit if drawn.repeat is None else of_models(drawn.by_repeat)
+        #: The counts by units and repeats at all thresholds.
+        self.every = self.counts if drawn.units is None else by_repeat
         #: The areas by number of resampled logs, and operating points with the counts at their thresholds.
         self._areas: dict[int, list[list[Replicates]]] = {}
         self._at: list[tuple[pl.DataFrame, pl.DataFrame]] = []
+
+    @cached_property
+    def steps(self) -> pl.DataFrame:
+        """The counts by units, repeats and weights, at few steps of recall."""
+        steps, apart = _few_steps(weighted_sums(self.counts)), self.drawn.apart
+        if apart:
+            found = at_thresholds(self.every, steps, *apart)
+        else:
+            on = ["model", "threshold"]
+            found = self.every.join(steps, on=on, how="semi", nulls_equal=True).select(_CELLS)
+        exact = self.every.select(one_score(self.every.columns).all()).item()
+        return found.with_columns(resolution=pl.lit("exact")) if exact else found
 
     def curves(self, area: Area) -> pl.DataFrame:
         """Return the counts to resample for an area."""
