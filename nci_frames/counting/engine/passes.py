@@ -1,7 +1,8 @@
 """One pass over a scan, in this process or in another engine."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol, cast
+from typing import Protocol, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,8 @@ from nci_frames.counting.logs.opened import Elsewhere
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.schemas import WEIGHT
+
+_Result = TypeVar("_Result")
 
 #: A log with at most this many distinct scores gets a threshold at each.
 FEW_SCORES = 16_384
@@ -98,17 +101,16 @@ def count_at(
     TooManyWeightsError
         If a key ``weight`` has more than 1,000 values.
     """
-    if WEIGHT in group:
-        scan = replace(scan, sums_weights=False)
+    scan = _with_strata(scan, group)
     engine = _engine(scan)
     if engine is not None:
         return engine.count(scan, group, grid, also, budget)
 
     if grid is not None:
         return reached_at(scan, group, joined(grid, also), budget=budget, progress=progress).at(grid, also)
-    schema = scan.raw.collect_schema()
-    return with_group_numbers(
-        {key: schema[key] for key in group},
+    return _in_groups(
+        scan,
+        group,
         lambda groups: count_exact(scan, groups, progress=progress, most_rows=most_rows, budget=budget),
     )
 
@@ -117,13 +119,21 @@ def reached_at(
     scan: Scan, group: list[str], grid: Floats, *, budget: Budget, progress: bool = False
 ) -> Reached:
     """Count the groups of a scan in this process as ``count_at`` does, without their frame of counts."""
-    if WEIGHT in group:
-        scan = replace(scan, sums_weights=False)
+    scan = _with_strata(scan, group)
 
     def count(groups: GroupNumbers) -> Reached:
         found = count_cells(scan, groups, grid, budget=budget, progress=progress)
         return Reached.of(groups, grid, *found)
 
+    return _in_groups(scan, group, count)
+
+
+def _with_strata(scan: Scan, group: list[str]) -> Scan:
+    """Return the scan, of which rows are counted if weights are a key."""
+    return replace(scan, sums_weights=False) if WEIGHT in group else scan
+
+
+def _in_groups(scan: Scan, group: list[str], count: Callable[[GroupNumbers], _Result]) -> _Result:
     schema = scan.raw.collect_schema()
     return with_group_numbers({key: schema[key] for key in group}, count)
 
