@@ -72,7 +72,7 @@ def steps_of_areas(histogram: Histogram, *, single: int = _SINGLE // 2) -> tuple
     """
     positives, beside = histogram.positives, _beside_positives(histogram)
     if beside.sum() <= FEW_THRESHOLDS:
-        return steps_of_positives(histogram), False
+        return histogram.thresholds[beside], False
     true = positives.cumsum() / positives[positives > 0].min()
     step = step_of_recall(true[:-1], single) - step_of_recall(true[-1] - true[:-1], single)
     return histogram.thresholds[np.diff(step, prepend=-np.inf) > 0], True

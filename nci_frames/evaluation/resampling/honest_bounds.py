@@ -202,7 +202,7 @@ class _Known:
                 # Between two thresholds of a grid, the area of the log itself is not known exactly.
                 moved = (narrow + pl.col(f"{side}_gap")).clip(0.0)
                 bounded = pl.col("metric").is_in([area.name for area in areas if not area.of_scores])
-                narrow = pl.when(bounded).then(moved.clip(0.0, 1.0)).otherwise(moved)
+                narrow = pl.when(bounded).then(moved.clip(upper_bound=1.0)).otherwise(moved)
             columns[side] = pl.when(wide).then(f"{side}_band").otherwise(narrow)
         return found.with_columns(**columns).select(*table.columns, "interval", *_FLAGS)
 
