@@ -45,6 +45,14 @@ def never_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(count_module, "EXACT_ROWS", 0)
 
 
+@pytest.fixture(params=[True, False])
+def kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether the positives are kept in memory; else a grid is refined."""
+    if not request.param:
+        monkeypatch.setattr(recall, "_PART_OF_MEMORY", float("inf"))
+    return bool(request.param)
+
+
 def test_weights_are_counted_on_a_grid_unless_every_score_takes_less(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(count_module, "EXACT_IN_PARTS", 10_000)
     monkeypatch.setattr(count_module, "USUAL_THRESHOLDS", 1_000)
@@ -114,14 +122,9 @@ def test_areas_are_known_to_the_tolerance_and_contain_the_exact_ones(kind: str) 
     ).is_empty()
 
 
-@pytest.mark.usefixtures("never_exact")
-@pytest.mark.parametrize("kept", [True, False])
-def test_areas_of_weighted_rows_are_known_to_the_tolerance(
-    kept: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("never_exact", "kept")
+def test_areas_of_weighted_rows_are_known_to_the_tolerance() -> None:
     """Where a grid was refined, it was that of the rows, and heavy ones had too few thresholds."""
-    if not kept:
-        monkeypatch.setattr(recall, "_PART_OF_MEMORY", float("inf"))
     weight = pl.when(pl.col("score") > 1).then(1.0).when(pl.col("score") > 0).then(10.0).otherwise(100.0)
     log = log_of("normal").with_columns(weight.alias("weight"))
     wish = nf.auto_thresholds(tolerance=2e-3, prevalence=ETAS)
@@ -132,14 +135,9 @@ def test_areas_of_weighted_rows_are_known_to_the_tolerance(
     assert (found["upper"] - found["lower"]).max() <= tally.reached + 1e-12
 
 
-@pytest.mark.usefixtures("never_exact")
-@pytest.mark.parametrize("kept", [True, False])
-def test_a_good_model_has_the_thresholds_that_budgets_of_alerts_need(
-    kept: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("never_exact", "kept")
+def test_a_good_model_has_the_thresholds_that_budgets_of_alerts_need() -> None:
     """The areas of such a model need few thresholds, and none of them kept a small budget."""
-    if not kept:
-        monkeypatch.setattr(recall, "_PART_OF_MEMORY", float("inf"))
     label = np.arange(100_000) % 20 == 0
     score = np.random.default_rng(1).normal(label * 6.0, 1)
     log = pl.DataFrame({"model": "a", "label": label, "score": score})
@@ -156,8 +154,7 @@ def test_a_good_model_has_the_thresholds_that_budgets_of_alerts_need(
 
 @pytest.mark.usefixtures("never_exact")
 @pytest.mark.parametrize("kind", first_quick(["tied at an odd place", "normal", "infinite", "far apart"]))
-@pytest.mark.parametrize("kept", [True, False])
-def test_a_log_is_read_a_few_times(kind: str, kept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_is_read_a_few_times(kind: str, kept: bool) -> None:
     """Its positives once, and all rows once or twice; more often only where the positives are too many."""
     log, passes = log_of(kind), 0
 
@@ -166,8 +163,6 @@ def test_a_log_is_read_a_few_times(kind: str, kept: bool, monkeypatch: pytest.Mo
         passes += 1
         return [log]
 
-    if not kept:
-        monkeypatch.setattr(recall, "_PART_OF_MEMORY", float("inf"))
     scan = nf.scan_predictions(read_anew(rows, log), on_invalid="drop")
     before = passes
     tally = tally_scan(scan_behind(scan), thresholds=nf.auto_thresholds(tolerance=2e-3, prevalence=ETAS))
