@@ -179,7 +179,7 @@ def _counted(
 
         def codes() -> Iterator[Codes]:
             decide = classes > 0 and not factors
-            rows = read_rows(scan, groups, rows_by_code, classes, decide=decide, ahead=2, progress=progress)
+            rows = read_rows(scan, groups, rows_by_code, classes, decide=decide, progress=progress)
             for numbers, found, weights in rows:
                 if factors and min(score.min(initial=0) for score in found) < 0:
                     msg = "a score is below 0: no probability, which could be moved to other priors"

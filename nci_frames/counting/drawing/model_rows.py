@@ -12,14 +12,12 @@ from nci_frames.base.messages import Call, listed
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.counting.count import need_whole_log
 from nci_frames.counting.engine.batch import SLICE_ROWS, row_groups_ahead
-from nci_frames.counting.engine.grid import CellCounts, joined
-from nci_frames.counting.kernels.rows import Bins
+from nci_frames.counting.engine.grid import joined
+from nci_frames.counting.kernels.rows import Bins, CellCounts
 from nci_frames.counting.log_warnings import marks, off_scale, warnings_of
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counts.scores_as_counts import scores_as_counts
-
-BATCH_ROWS = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ class ModelRows:
             model = model if self.known else batch["model"][0]
             for rows in batch.iter_slices(SLICE_ROWS):
                 one_group = np.zeros(len(rows), np.int64)
-                cells.add(bins.codes(one_group, None, rows["score"].to_numpy()), None)
+                cells.add(bins.codes(one_group, None, rows["score"].to_numpy()))
         if not sum(rows_by_code.values()):
             there = self.scan.models_there()
             if not there:
@@ -112,7 +110,7 @@ class ModelRows:
 def valid_rows(scan: Scan, rows: pl.LazyFrame, rows_by_code: dict[int, int]) -> Iterator[pl.DataFrame]:
     """Read the valid rows of a frame derived from a scan, and count all rows by code."""
     with row_groups_ahead(3, local=bool(scan.source.files)):
-        for batch in scan.batches(rows, chunk_size=BATCH_ROWS, maintain_order=False):
+        for batch in scan.batches(rows, maintain_order=False):
             valid = scan.valid(batch, rows_by_code)
             # Faster than drop, which waits for the threads that read the next rows.
             valid.drop_in_place(REASON)

@@ -18,8 +18,7 @@ from nci_frames.base.typing import Rows
 from nci_frames.counting.drawing.model_rows import Draw
 from nci_frames.counting.drawing.row_hashes import hash_rows, is_quick
 from nci_frames.counting.engine.batch import SLICE_ROWS
-from nci_frames.counting.engine.grid import CellCounts
-from nci_frames.counting.kernels.rows import cells_of_strata
+from nci_frames.counting.kernels.rows import CellCounts, cells_of_strata
 from nci_frames.counting.logs.rows import REASON
 
 #: Limits of the bits of the cell numbers; within these, about _KEPT rows are in the cells of drawn places.
@@ -70,7 +69,7 @@ class _Cells:
         counts = CellCounts(len(self.draw.plan) << self.bits, weighted=False)
         for batch in self.draw.log.read(self._looked_at, self.told):
             for rows in batch.iter_slices(SLICE_ROWS):
-                counts.add(self._cells_of(rows), None)
+                counts.add(self._cells_of(rows))
         return counts.take().astype(np.int64, copy=False)
 
     @cached_property

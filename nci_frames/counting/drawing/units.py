@@ -11,10 +11,13 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Rows
-from nci_frames.counting.drawing.model_rows import BATCH_ROWS, Draw, one_model, valid_rows
+from nci_frames.counting.drawing.model_rows import Draw, one_model, valid_rows
 from nci_frames.counting.drawing.row_hashes import hash_rows
 from nci_frames.counting.flags import best_scores, flagged_units, need_units
 from nci_frames.counting.kernels.mixing import mixed
+
+#: Units read at a time.
+BATCH_ROWS = 1 << 17
 
 
 def drawn_units(draw: Draw, told: dict[int, int]) -> pl.DataFrame:

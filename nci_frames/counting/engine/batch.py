@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from nci_frames.base.errors import InvalidRowsError
 from nci_frames.counting.logs.reading import Scan
 
-#: Rows read at a time: the batch size of Polars, so that it copies none.
-BATCH_ROWS = 1 << 18
 #: Rows processed at a time: fewer take more calls, and arrays of more are returned to the system and cleared
 #: for each use.
 SLICE_ROWS = 1 << 17
@@ -23,7 +21,7 @@ _SLICE_SCORES = 1 << 18
 #: Values that a thread decodes at a time.
 _DECODED = 1 << 18
 #: Chunks with fewer rows on average are copied into one chunk.
-_FEW_ROWS = 1 << 12
+_FEW_ROWS = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +56,13 @@ def row_groups_ahead(number: int, *, local: bool) -> Iterator[None]:
 
 
 @contextmanager
-def reading_rows(scan: Scan, ahead: int, *, progress: bool) -> Iterator[Callable[[int], None]]:
-    """Read the files of a scan *ahead* row groups ahead; yield a function that takes the number of new rows.
+def reading_rows(scan: Scan, *, progress: bool) -> Iterator[Callable[[int], None]]:
+    """Read the files of a scan; yield a function that takes the number of new rows.
 
     With *progress*, the function shows progress on a terminal.
     """
-    with row_groups_ahead(ahead, local=bool(scan.source.files)):
+    # With more row groups ahead, rows leave the cache before they are counted.
+    with row_groups_ahead(1, local=bool(scan.source.files)):
         if not progress:
             yield lambda _: None
             return

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.counting.engine.batch import SLICE_ROWS, Batch, endless_weights, reading_rows, slices_of
+from nci_frames.counting.engine.batch import Batch, endless_weights, reading_rows, slices_of
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.kernels.rows import highest
 from nci_frames.counting.logs.reading import Scan
@@ -20,8 +20,6 @@ from nci_frames.counting.logs.rows import REASON, reason_of_row, score_name, wei
 
 #: Group numbers of some rows, columns of them, and their weights, if these are summed.
 Rows = tuple[NDArray[np.int64], list[NDArray[Any]], NDArray[np.float64] | None]
-#: Scores read at a time, and minimum number of columns to assume, since a row is more than its scores.
-_SCORES, _COLUMNS = 1 << 22, 16
 
 
 class _Groups:
@@ -95,13 +93,12 @@ def read_rows(
     others: Sequence[pl.Expr] = (),
     *,
     decide: bool = False,
-    ahead: int = 1,
     progress: bool,
 ) -> Iterator[Rows]:
     """Yield the valid predictions of a log as ``read_batches`` does, with *scores* scores and other columns.
 
     Unless the model is a column, each row has this number of scores per model; without scores, rows have one
-    model. With *decide*, the place of the highest score stands for the scores. Row groups are read *ahead*.
+    model. With *decide*, the place of the highest score stands for the scores.
     """
     frame, weighted = scan.prepared(wide=True) if scores else scan.raw, scan.weighted
     schema = frame.collect_schema()
@@ -118,10 +115,9 @@ def read_rows(
     rows = frame.with_columns(__hash=of_models.hash, __doubt=of_models.left_to_ask(doubts), **also)
     asked = chain.from_iterable(doubt.meta.root_names() for doubt in doubts)
     rows = rows.select(*dict.fromkeys([*of_models.keys, *asked, "__doubt", *arrays]))
-    size = max(SLICE_ROWS, _SCORES // max(len(names) * scores, _COLUMNS))
     met, total = 0, 0.0
-    with reading_rows(scan, ahead, progress=progress) as advance:
-        for batch in scan.batches(rows, chunk_size=size, maintain_order=weighted):
+    with reading_rows(scan, progress=progress) as advance:
+        for batch in scan.batches(rows, maintain_order=weighted):
             met += len(batch) * len(names)
             scan.met(met)
             invalid = batch["__doubt"].any()
@@ -161,7 +157,6 @@ def read_batches(
     groups: GroupNumbers,
     rows_by_code: dict[int, int],
     *,
-    ahead: int = 1,
     progress: bool = False,
 ) -> Iterator[Batch]:
     """Yield the valid rows of a scan, and count all rows by code of validity.
@@ -174,8 +169,6 @@ def read_batches(
         Assigns numbers to the groups at their first row.
     rows_by_code
         Counts all rows; changed in place.
-    ahead
-        Number of row groups to read ahead.
     progress
         Whether to show progress.
 
@@ -187,7 +180,7 @@ def read_batches(
     TooManyWeightsError
         As soon as a key ``weight`` has more than 1,000 values.
     """
-    found = read_rows(scan, groups, rows_by_code, 1, [pl.col("label")], ahead=ahead, progress=progress)
+    found = read_rows(scan, groups, rows_by_code, 1, [pl.col("label")], progress=progress)
     for numbers, (scores, labels), weights in found:
         yield Batch(numbers, scores, labels, weights)
 

@@ -6,7 +6,6 @@ the kernels convert each batch to cell codes and count these. Memory is needed f
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,62 +15,13 @@ from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.batches import read_batches
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.memory import Budget
-from nci_frames.counting.kernels.rows import Bins, add_codes
+from nci_frames.counting.kernels.rows import Bins, CellCounts
 from nci_frames.counting.logs.reading import Scan
 
 #: Int64 for numbers of rows, Float64 for sums of weights.
 Counts = NDArray[np.int64] | NDArray[np.float64]
-#: Maximum number of rows that cells of Int32 can count.
-_MOST = int(np.iinfo(np.int32).max)
 #: The cell codes of some rows, and their weights, if these are summed.
 Codes = tuple[NDArray[np.int64], NDArray[np.float64] | None]
-
-
-class CellCounts:
-    """Number of occurrences, or sum of weights, of each code.
-
-    Weights are added in the order of the rows, whatever the batches, so that sums are reproducible bit for
-    bit.
-    """
-
-    def __init__(self, size: int = 0, *, weighted: bool) -> None:
-        # Half the size of Int64, so that more cells fit into the cache.
-        self._cells: NDArray[Any] = np.zeros(size, np.float64 if weighted else np.int32)
-        self._size = size
-        self._most = _MOST  # rows that may still be counted in them
-        self._before = np.zeros(0, np.int64)
-
-    def grow(self, size: int) -> None:
-        """Provide a cell for each code below *size*."""
-        self._cells, self._size = _grown(self._cells, size), size
-
-    def add(self, codes: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
-        """Add 1, or the weight, to the cell of every code."""
-        if weights is None:
-            self._most -= len(codes)
-            if self._most < 0:
-                self._before, self._most = self._counted(), _MOST - len(codes)
-                self._cells[:] = 0
-        add_codes(self._cells, codes, weights)
-
-    def take(self) -> Counts:
-        """Return the count or sum of every cell."""
-        cells = self._cells if self._cells.dtype == np.float64 else self._counted()
-        return cells[: self._size]
-
-    def _counted(self) -> NDArray[np.int64]:
-        counts = self._cells.astype(np.int64)
-        counts[: len(self._before)] += self._before
-        return counts
-
-
-def _grown(cells: NDArray[Any], size: int) -> NDArray[Any]:
-    """Return an array of at least *size* cells, with spare room to grow rarely; new cells are empty."""
-    if size <= len(cells):
-        return cells
-    grown = np.zeros(max(size, 2 * len(cells)), cells.dtype)
-    grown[: len(cells)] = cells
-    return grown
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +54,7 @@ def count_cells(
     rows_by_code: dict[int, int] = {}
 
     def codes() -> Iterator[Codes]:
-        # One thread decodes the few columns of a row group.
-        ahead = 2 if len(scan.models) < 2 else 1
-        for batch in read_batches(scan, groups, rows_by_code, ahead=ahead, progress=progress):
+        for batch in read_batches(scan, groups, rows_by_code, progress=progress):
             yield bins.codes(batch.numbers, batch.labels, batch.scores), batch.weights
 
     counted = count_codes(codes(), groups, 2, len(bins), weighted=scan.weighted, budget=budget)

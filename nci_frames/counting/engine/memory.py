@@ -16,7 +16,7 @@ KEY_BYTES = 16
 #: group.
 _KEPT, _KEPT_WEIGHTED = 16, 48
 #: Bytes of a cell (group, bin, class) during counting.
-_CELL = 8
+_CELL = 9
 
 
 class TooManyCountsError(Exception):

@@ -9,7 +9,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
-from nci_frames.counting.engine.batch import BATCH_ROWS
 from nci_frames.counting.engine.exact import count_exact
 from nci_frames.counting.engine.grid import Counted, Reached, count_cells, joined
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
@@ -145,7 +144,7 @@ def find_scores(scan: Scan) -> Scores:
         return engine.scores(scan)
     scores = scan.raw.filter(pl.col(REASON) == 0).select("score")
     found = Scores(np.empty(0))
-    for batch in scan.batches(scores, chunk_size=BATCH_ROWS, maintain_order=False):
+    for batch in scan.batches(scores, maintain_order=False):
         found = found.and_of((batch if found.many else batch.unique())["score"].to_numpy())
     return found
 

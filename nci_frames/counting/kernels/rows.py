@@ -124,15 +124,47 @@ class Bins:
         return cells
 
 
-def add_codes(cells: NDArray[Any], codes: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
-    """Add 1 to the Int32 cell of each code; or its weight to a Float64 cell, in the order of the rows."""
-    if library.LIBRARY is None:
-        # Int32(1), since a number of another type is many times slower.
-        np.add.at(cells, codes, np.int32(1) if weights is None else weights)
-    elif weights is None:
-        call("count_codes", len(codes), codes, cells)
-    else:
-        call("sum_codes", len(codes), codes, np.ascontiguousarray(weights), cells)
+class CellCounts:
+    """Number of occurrences, or sum of weights, of each code.
+
+    Weights are added in the order of the rows, whatever the batches, so that sums are reproducible bit for
+    bit.
+    """
+
+    def __init__(self, size: int = 0, *, weighted: bool) -> None:
+        self._counts: NDArray[Any] = np.zeros(size, np.float64 if weighted else np.int64)
+        # Up to 255 occurrences, kept apart, since far more of such cells fit into the cache.
+        self._low = np.zeros(size, np.uint8)
+        self._size = size
+
+    def grow(self, size: int) -> None:
+        """Provide a cell for each code below *size*."""
+        self._counts, self._low, self._size = _grown(self._counts, size), _grown(self._low, size), size
+
+    def add(self, codes: NDArray[np.int64], weights: NDArray[np.float64] | None = None) -> None:
+        """Add 1, or the weight, to the cell of every code."""
+        if library.LIBRARY is None:
+            # Int64(1), since a number of another type is many times slower.
+            np.add.at(self._counts, codes, np.int64(1) if weights is None else weights)
+        elif weights is None:
+            call("count_codes", len(codes), codes, self._low, self._counts)
+        else:
+            call("sum_codes", len(codes), codes, np.ascontiguousarray(weights), self._counts)
+
+    def take(self) -> NDArray[np.int64] | NDArray[np.float64]:
+        """Return the count or sum of every cell."""
+        self._counts += self._low
+        self._low[:] = 0
+        return self._counts[: self._size]
+
+
+def _grown(cells: NDArray[Any], size: int) -> NDArray[Any]:
+    """Return an array of at least *size* cells, with spare room to grow rarely; new cells are empty."""
+    if size <= len(cells):
+        return cells
+    grown = np.zeros(max(size, 2 * len(cells)), cells.dtype)
+    grown[: len(cells)] = cells
+    return grown
 
 
 def highest(scores: Sequence[NDArray[np.floating]]) -> tuple[NDArray[np.int64], bool]:
@@ -181,14 +213,14 @@ def by_group(
 
     All come in pieces; without *weights* they are None. Rows of a group keep their order.
     """
-    rows_of = np.zeros(1 + max(piece.max(initial=-1) for piece in numbers), np.int32)
+    rows_of = CellCounts(1 + max(piece.max(initial=-1) for piece in numbers), weighted=False)
     for piece in numbers:
-        add_codes(rows_of, piece, None)
-    bounds = np.append(0, rows_of.cumsum(dtype=np.int64))
+        rows_of.add(piece)
+    bounds = np.append(0, rows_of.take().cumsum())
     if library.LIBRARY is None:
         every = np.concatenate(numbers)
         # The stable sort of 16-bit numbers is a radix sort.
-        order = np.argsort(every.astype(np.uint16) if len(rows_of) <= 1 << 16 else every, kind="stable")
+        order = np.argsort(every.astype(np.uint16) if len(bounds) <= 1 << 16 else every, kind="stable")
         of_row = np.concatenate(weights)[order] if weights else None
         return bounds, np.concatenate(scores)[order], np.concatenate(labels)[order], of_row
     rows, kind = bounds[-1], np.result_type(*scores)

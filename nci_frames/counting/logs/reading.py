@@ -29,7 +29,8 @@ OnInvalid = Literal["raise", "drop"]
 #: Attribute of a LazyFrame that is exactly the predictions of a scan; frames derived from it lack it.
 _SCAN = "_nci_frames_scan"
 
-_BATCH_ROWS = 1 << 17
+#: Minimum and maximum number of rows of a batch: fewer take more calls, and more take more memory.
+_FEWEST_ROWS, _MOST_ROWS = 1 << 16, 1 << 18
 
 
 @dataclass(slots=True)
@@ -129,12 +130,19 @@ class Scan:
         msg = "the log has rows that are not valid predictions"
         return InvalidRowsError(msg, where=where, found=found, hint=hint)
 
-    def batches(
-        self, frame: pl.LazyFrame, *, chunk_size: int, maintain_order: bool
-    ) -> Iterator[pl.DataFrame]:
+    def batches(self, frame: pl.LazyFrame, *, maintain_order: bool) -> Iterator[pl.DataFrame]:
         """Read a frame derived from ``raw``; an error names the unreadable files."""
         with self.source.reading():
-            yield from frame.collect_batches(chunk_size=chunk_size, maintain_order=maintain_order)
+            found, rows = list[pl.DataFrame](), 0
+            # Without a size of chunks, for which Polars waits until the rows have left the cache.
+            for piece in frame.collect_batches(maintain_order=maintain_order):
+                found.append(piece)
+                rows += len(piece)
+                if rows >= _FEWEST_ROWS:
+                    yield from pl.concat(found).iter_slices(_MOST_ROWS)
+                    found, rows = [], 0
+            if found:
+                yield pl.concat(found)
 
     def valid(self, batch: pl.DataFrame, rows_by_code: dict[int, int]) -> pl.DataFrame:
         """Return the valid rows of a batch with the column ``REASON``, and count all its rows by code.
@@ -246,13 +254,13 @@ def _read(
     with_columns: list[str] | None,
     predicate: pl.Expr | None,
     n_rows: int | None,
-    batch_size: int | None,
+    _batch_size: int | None,
 ) -> Iterator[pl.DataFrame]:
     """Yield the valid rows, and report dropped rows at the end; Polars calls this to execute a plan."""
     rows_by_code: dict[int, int] = {}
     left = n_rows
     try:
-        for batch in scan.batches(scan.raw, chunk_size=batch_size or _BATCH_ROWS, maintain_order=True):
+        for batch in scan.batches(scan.raw, maintain_order=True):
             valid = scan.valid(batch, rows_by_code)
             if left is not None:
                 valid = valid.head(left)

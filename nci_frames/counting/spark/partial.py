@@ -26,7 +26,7 @@ import pyarrow as pa
 from polars.io.plugins import register_io_source
 
 from nci_frames.base.typing import Floats
-from nci_frames.counting.engine.batch import BATCH_ROWS, endless_weights
+from nci_frames.counting.engine.batch import endless_weights
 from nci_frames.counting.engine.exact import count_exact
 from nci_frames.counting.engine.grid import Counted, Reached, count_cells, joined
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
@@ -36,6 +36,9 @@ from nci_frames.counting.logs.opened import FILE, OpenedLog
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counts.increments import counts_of, steps_of
+
+#: Minimum number of rows of a batch.
+_BATCH_ROWS = 1 << 18
 
 
 def key_names(keys: int) -> list[str]:
@@ -86,7 +89,7 @@ def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     for batch in batches:
         waiting.append(batch)
         rows += batch.num_rows
-        if rows >= BATCH_ROWS:
+        if rows >= _BATCH_ROWS:
             yield pa.Table.from_batches(waiting)
             waiting, rows = [], 0
     if waiting:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import MOST_THRESHOLDS
 from nci_frames.base.typing import Floats
-from nci_frames.counting.engine.batch import BATCH_ROWS, row_groups_ahead
+from nci_frames.counting.engine.batch import row_groups_ahead
 from nci_frames.counting.engine.grid import successors
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
@@ -41,9 +41,7 @@ def read_positives(scan: Scan, budget: Budget) -> Positives | None:
     found: dict[str | None, list[pl.Series]] = {}
     scores = 0
     with row_groups_ahead(1, local=bool(scan.source.files)):
-        for batch in scan.batches(
-            log.filter(wanted).select(names), chunk_size=BATCH_ROWS, maintain_order=False
-        ):
+        for batch in scan.batches(log.filter(wanted).select(names), maintain_order=False):
             for model, mine in zip(scan.models, batch, strict=True) if wide else _each_model(batch):
                 found.setdefault(model, []).append(mine)
                 scores += len(mine)

@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.counting.engine import groups as groups_module
-from nci_frames.counting.engine.grid import CellCounts, Counted
+from nci_frames.counting.engine.grid import Counted
 from nci_frames.counting.engine.groups import GroupNumbers, HashCollisionError
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.passes import count_at
@@ -37,26 +37,6 @@ def scanned(log: pl.DataFrame | Path, **columns: object) -> tuple[pl.LazyFrame, 
     return predictions, scan
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_counts_do_not_depend_on_how_many_rows_are_counted_at_once(
-    weighted: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rng = np.random.default_rng(0)
-    codes = np.sort(rng.integers(0, 5000, 20_000).reshape(10, -1) % np.arange(50, 5050, 500)[:, None]).copy()
-    weights = rng.random(codes.shape) if weighted else np.ones(codes.shape)
-    expected = np.zeros(5050)
-    np.add.at(expected, codes.ravel(), weights.ravel())
-    grid = "nci_frames.counting.engine.grid"
-    for most in (1 << 20, 5_000):  # more rows than small cells can count
-        monkeypatch.setattr(f"{grid}._MOST", most)
-        cells = CellCounts(weighted=weighted)
-        for batch, mine in zip(codes, weights, strict=True):
-            cells.grow(int(batch.max()) + 1)
-            cells.add(batch, mine if weighted else None)
-        cells.grow(5050)
-        assert (cells.take() == expected).all()
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("weighted", [False, True])
 def test_neither_batches_nor_cells_change_a_bit(
@@ -70,8 +50,8 @@ def test_neither_batches_nor_cells_change_a_bit(
     expected, rows = count(scan, group)
     assert rows == {0: 600}
     for batch_rows in (1, 77, 600):
-        monkeypatch.setattr("nci_frames.counting.engine.batches._SCORES", 0)
-        monkeypatch.setattr("nci_frames.counting.engine.batches.SLICE_ROWS", batch_rows)
+        monkeypatch.setattr("nci_frames.counting.logs.reading._FEWEST_ROWS", batch_rows)
+        monkeypatch.setattr("nci_frames.counting.logs.reading._MOST_ROWS", batch_rows)
         monkeypatch.setattr("nci_frames.counting.engine.batch.SLICE_ROWS", 60)
         found, _ = count(scan, group)
         assert_frame_equal(found, expected, rel_tol=0, abs_tol=0)

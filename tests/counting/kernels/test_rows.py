@@ -13,8 +13,8 @@ from nci_frames.counting.kernels import library
 from nci_frames.counting.kernels.mixing import mix_values
 from nci_frames.counting.kernels.rows import (
     Bins,
+    CellCounts,
     HashTable,
-    add_codes,
     by_group,
     cells_of_strata,
     count_sorted,
@@ -93,18 +93,22 @@ def test_codes_number_the_cells_of_groups_classes_and_bins(dtype: type) -> None:
     assert (bins.codes(groups[::2].copy(), None, scores[::2]) == expected).all()
 
 
-def test_codes_are_counted_and_weights_added_in_the_order_of_rows() -> None:
+@pytest.mark.parametrize("weighted", [False, True])
+def test_occurrences_are_counted_and_weights_added_in_the_order_of_rows(weighted: bool) -> None:
     rng = np.random.default_rng(0)
-    codes, weights = rng.integers(0, 50, 1000), rng.random(1000)
-    cells = np.zeros(60, np.int32)
-    for part in np.array_split(codes, 3):
-        add_codes(cells, part, None)
-    assert (cells == np.bincount(codes, minlength=60)).all()
-    sums, expected = np.zeros(60), [0.0] * 60
-    add_codes(sums, codes, weights)
-    for code, weight in zip(codes, weights, strict=True):
-        expected[code] += weight
-    assert sums.tolist() == expected
+    codes = rng.integers(0, 5000, (10, 2000)) % np.arange(5, 5055, 505)[:, None]
+    weights = rng.random(codes.shape)
+    expected = [0.0] * 5050
+    for code, weight in zip(codes.ravel(), weights.ravel(), strict=True):
+        expected[code] += weight if weighted else 1
+    assert weighted or max(expected) > 256  # more than the lowest 8 bits
+    cells = CellCounts(weighted=weighted)
+    for batch, mine in zip(codes, weights, strict=True):
+        cells.grow(int(batch.max()) + 1)
+        cells.add(batch, mine if weighted else None)
+    cells.grow(5050)
+    assert cells.take().tolist() == expected
+    assert cells.take().tolist() == expected
 
 
 @pytest.mark.parametrize("equal_bits", [0, 63], ids=["spread", "all begin alike"])
