@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.special import entr
 from scipy.stats import beta
@@ -80,9 +80,15 @@ def test_an_infinite_log_loss_is_miscalibration():
     st.booleans(),
     st.sampled_from(["brier", "log_loss"]),
     st.sampled_from([[0.5], [0.0, 0.1, 0.3, 0.7, 1.0], nf.logit_thresholds(9)]),
+    st.sampled_from([pl.Float32, pl.Float64]),
 )
-def test_every_log_behind_a_grid_has_its_parts_within_the_bounds(rows, eta, adjusted, metric, thresholds):
-    log, options = logs.log_of(rows), {"prevalence": eta, "adjusted": adjusted, "metric": metric}
+# Float32 has no 0.7: its score is a little below the threshold that it reaches.
+@example([(True, 0.7), (False, 0.7)], 0.0, False, "brier", [0.5, 0.7], pl.Float32)
+def test_every_log_behind_a_grid_has_its_parts_within_the_bounds(
+    rows, eta, adjusted, metric, thresholds, dtype
+):
+    log = logs.log_of(rows).with_columns(pl.col("score").cast(dtype))
+    options = {"prevalence": eta, "adjusted": adjusted, "metric": metric}
     exact = nf.decompose_scores(logs.exact(log), **options).row(0, named=True)
     counts = nf.count_confusion(log, thresholds=thresholds)
     found = nf.decompose_scores(counts, **options).row(0, named=True)
@@ -92,6 +98,9 @@ def test_every_log_behind_a_grid_has_its_parts_within_the_bounds(rows, eta, adju
         for inside in (exact[part], found[part]):
             assert lower - 1e-12 <= inside
             assert inside == pytest.approx(upper, rel=1e-12) or inside <= upper + 1e-12
+    scores = nf.proper_scores(counts, prevalence=eta, adjusted=adjusted, metrics=metric)
+    told = [found[name] for name in ("value_lower", "value", "value_upper")]
+    assert scores.select("lower", "value", "upper").row(0) == pytest.approx(told, rel=1e-12)
 
 
 def test_the_highest_discrimination_is_reached():
