@@ -263,37 +263,6 @@ def test_the_hull_has_all_points_below_it_and_no_corner_to_spare(points):
         assert max(best, 0.0, 1 - weight) == pytest.approx((y - weight * x).max())
 
 
-#: Landgrebe et al. (2004), Table 2: POSfrac in per cent and its standard deviation at TPR 80 %, for LDC, QDC,
-#: MOGC and PARZEN (in turn), a line for each prevalence: 0.5, 0.1 and 0.001.
-TABLE_2 = {
-    "TwoGaussians": """46.08 0.51 45.99 0.50 47.86 0.77 45.58 0.54
-        18.94 0.92 18.78 0.90 22.14 1.38 18.05 0.98
-        12.22 1.02 12.05 1.00 15.78 1.53 11.24 1.08""",
-    "Highleyman": """52.14 1.23 40.00 0.00 40.00 0.00 40.00 0.00
-        29.85 2.22 8.00 0.00 8.00 0.00 8.00 0.00
-        24.33 2.46 0.08 0.00 0.08 0.00 0.08 0.00""",
-    "Multimodal": """69.00 1.06 50.25 0.94 41.20 0.22 40.93 0.21
-        60.21 1.90 26.46 1.68 10.15 0.40 9.68 0.38
-        58.03 2.11 20.57 1.87 2.47 0.45 1.94 0.42""",
-    "Lithuanian": """46.81 0.81 42.10 0.33 40.16 0.04 40.06 0.04
-        20.26 1.45 11.77 0.59 8.28 0.07 8.11 0.07
-        13.68 1.61 4.27 0.65 0.39 0.08 0.21 0.08""",
-}
-
-
-@pytest.mark.parametrize("experiment", list(TABLE_2))
-def test_the_cost_papers_table_follows_from_its_first_row(experiment):
-    (balanced, spread), *others = np.array(TABLE_2[experiment].split(), float).reshape(3, 4, 2).mT
-    for eta, (mean, deviation) in zip((0.1, 0.001), others, strict=True):
-        # POSfrac at 0.5 gives FPR, and that POSfrac elsewhere. TPR does not vary, so deviations scale by the
-        # share of negatives. The rounding of 0.005 doubles on the way to FPR; a second is on the result.
-        rates = pl.DataFrame({"fpr": 2 * balanced / 100 - 0.8}).with_columns(tpr=pl.lit(0.8))
-        found = rates.select(nf.pos_fraction(prevalence=eta)).to_series().to_numpy()
-        rounding = 0.005 * 2 * (1 - eta) + 0.005 + 1e-9
-        assert 100 * found == pytest.approx(mean, abs=rounding)
-        assert 2 * (1 - eta) * spread == pytest.approx(deviation, abs=rounding)
-
-
 @pytest.mark.long
 @given(log=small_logs())
 def test_the_highest_thresholds_of_each_tpr_have_all_that_may_be_the_best(log):

@@ -5,7 +5,6 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.evaluation.classes.class_log import rates_of
 from nci_frames.evaluation.classes.intervals import slopes
 from nci_frames.evaluation.classes.mixes import Mixes
 from nci_frames.evaluation.metrics.classes import CLASS_METRICS
@@ -192,7 +191,3 @@ def test_weights_are_strata_and_sums_of_many_have_no_bounds():
     sums = nf.project_classes(nf.count_classes(many), **options, interval="delta")
     assert sums.select("lower", "upper").row(0) == (None, None)
     assert sums["reason"].item() == "no bounds: rows are sums of more than 1,000 weights"
-
-
-def test_rates_of_a_class_without_rows_are_undefined():
-    assert np.isnan(rates_of(np.zeros((2, 2)))).all()

@@ -9,8 +9,8 @@ from nci_frames.evaluation.classes.class_winners import places_of_equality
 from tests.cases import first_quick
 from tests.class_logs import counts_of_models
 
-METRICS = ["accuracy", "expected_cost", "balanced_accuracy", "precision", "f_beta", "macro_precision",
-           "macro_f_beta", "weighted_f_beta", "kappa", "mcc"]  # fmt: skip
+METRICS = ["accuracy", "expected_cost", "balanced_accuracy", "recall", "precision", "f_beta",
+           "macro_precision", "macro_f_beta", "weighted_f_beta", "kappa", "mcc"]  # fmt: skip
 
 
 def test_equal_models_are_tied_and_the_first_is_named():
@@ -49,14 +49,14 @@ def test_groups_are_compared_each_for_itself_and_undefined_is_nobody():
     assert nobody == [(0.0, 1.0, None, [])]
 
 
-@pytest.mark.parametrize("metric", first_quick(METRICS, 3))
+@pytest.mark.parametrize("metric", first_quick(METRICS, 4))
 @pytest.mark.parametrize("seed", first_quick(range(2)))
 def test_ranges_are_exact(metric, seed):
     """As in a brute force of 20,001 mixes, and each border is where two models are equal."""
     models, classes = [f"m{n}" for n in range(7)], 4
     counts = counts_of_models(models, classes, seed=seed)
     first, last = np.random.default_rng(seed).dirichlet(np.ones(classes) / 2, 2)
-    of = {"of": 2} if metric in ("precision", "f_beta") else {}
+    of = {"of": 2} if metric in ("recall", "precision", "f_beta") else {}
     ends = {"start": dict(enumerate(first)), "end": dict(enumerate(last))}
     cost = {(a, b): abs(a - b) for a in range(classes) for b in range(classes)}
     found = nf.class_winners(counts, metric=metric, **ends, **of, beta=2, cost=cost)
@@ -89,6 +89,7 @@ def plain_value(metric, priors, rates, of):
         "accuracy": right.sum(axis=1),
         "balanced_accuracy": np.full(len(priors), np.diagonal(rates).mean()),
         "expected_cost": -priors @ (rates * paid).sum(axis=1),
+        "recall": (right / priors)[:, of],
         "precision": precision[:, of],
         "f_beta": f_beta[:, of],
         "macro_precision": precision.mean(axis=1),
@@ -107,12 +108,3 @@ def test_a_lead_of_any_width_is_found(lead):
     )
     half = np.sqrt(2 * lead * 27 / 32)
     assert found == pytest.approx([0.5 - half, 0.5 + half], abs=0.05 * half)
-
-
-def test_recall_of_a_class_is_the_same_everywhere():
-    counts = counts_of_models("abc")
-    ends = {"start": {0: 1.0, 1: 0.0, 2: 0.0}, "end": {0: 0.0, 1: 0.5, 2: 0.5}}
-    found = nf.class_winners(counts, metric="recall", of=1, **ends)
-    values = nf.project_classes(counts, priors="uniform", metrics="recall").filter(pl.col("class") == 1)
-    best = values.sort("value")["model"][-1]
-    assert found.rows() == [(0.0, 1.0, best, [best])]

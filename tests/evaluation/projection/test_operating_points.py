@@ -178,15 +178,6 @@ def test_an_infinite_score_and_the_threshold_above_every_score_are_told_apart() 
     assert nf.select_operating_points(rates, pos_fraction=0, prevalence=0.5)["tp"].item() == 0
 
 
-def test_undefined_groups_say_why() -> None:
-    log = pl.DataFrame({"model": "a", "label": [True, True], "score": [0.1, 0.9]})
-    found = nf.select_operating_points(rates_of(log), fpr=0.1)
-    assert found.select("tp", "fpr").row(0) == (None, None)
-    assert found["reason"].item() == "there are no negatives"
-    tied = log.with_columns(label=pl.Series([True, False]), score=pl.lit(0.5))
-    assert nf.select_operating_points(rates_of(tied), tpr=0.8).select("tpr", "fpr").row(0) == (1.0, 1.0)
-
-
 @pytest.mark.parametrize("interpolate", [False, True])
 def test_a_group_without_a_class_says_so(interpolate):
     """Of every target, even one that any threshold meets."""

@@ -30,15 +30,6 @@ def test_the_grid_of_a_metric_has_betas_where_it_depends_on_them():
     assert betas["precision"] == [None]
 
 
-def test_the_p3_curve_of_the_paper():
-    """Fig. 1: TPR 0.6 and FPR 0.001; precision is eta·TPR / (eta·TPR + (1-eta)·FPR)."""
-    row = RATES.filter(model="a", fold="1")
-    table = nf.project_rates(row, metrics="ppv", prevalence=[1e-4, 1e-3, 1e-2, 1e-1])
-    expected = [0.6 * eta / (0.6 * eta + 0.001 * (1 - eta)) for eta in (1e-4, 1e-3, 1e-2, 1e-1)]
-    assert table["value"].to_list() == pytest.approx(expected, rel=1e-14)
-    assert table["metric"].unique().to_list() == ["precision"]
-
-
 def test_called_metrics_carry_what_they_fix():
     table = nf.project_rates(
         RATES.filter(model="a", fold="1"),
