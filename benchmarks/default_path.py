@@ -5,8 +5,9 @@
 Every run is a process of its own that also imports the library, in alternating order. Counted are 3,000,000
 rows of five models as fraud detection has them (most scores near 0, one model with whole numbers), logits of
 four sizes, fifty models, whole numbers, and the shares of few neighbours: at 1,024 given thresholds, and with
-"auto". The report answers an alert budget; NumPy sorts the scores of each model and finds its threshold. With
---write the tables are put into docs/performance.md.
+"auto". The report answers an alert budget; NumPy sorts the scores of each model and finds its threshold, and
+DuckDB adds up the rows of each score. Spark writes a log if `make spark` has installed it. With --write the
+tables are put into docs/performance.md.
 """
 
 import argparse
@@ -34,7 +35,14 @@ LOGS = {
     "whole": "16M rows: whole numbers",
     "neighbours": "24M rows: shares of 5, 15, 50 neighbours",
 }
-WRITERS = ("polars", "pyarrow", "duckdb")
+WRITERS = {"polars": ".parquet", "pyarrow": "-pyarrow.parquet", "duckdb": "-duckdb.parquet"}
+SPARK = ROOT / ".venv-spark" / "bin" / "python"
+BY_SPARK = """
+import sys
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+spark.read.parquet(sys.argv[1]).write.parquet(sys.argv[2])
+"""
 ETA, ALERTS, VOLUME = 2e-4, 500, 1_000_000
 
 
@@ -78,8 +86,12 @@ def write_log(name: str, folder: Path) -> None:
     log = pl.concat(parts)
     log.write_parquet(folder / f"{name}.parquet", row_group_size=ROW_GROUP)
     if name == "fraud":
-        pq.write_table(log.to_arrow(), folder / "fraud-pyarrow.parquet")
-        duckdb.sql(f"COPY log TO '{folder / 'fraud-duckdb.parquet'}' (FORMAT PARQUET)")
+        others = {writer: folder / f"fraud{end}" for writer, end in WRITERS.items()}
+        pq.write_table(log.to_arrow(), others["pyarrow"])
+        duckdb.sql(f"COPY log TO '{others['duckdb']}' (FORMAT PARQUET)")
+        if SPARK.exists():
+            told = [SPARK, "-c", BY_SPARK, folder / "fraud.parquet", folder / "fraud-spark"]
+            subprocess.run(told, check=True, capture_output=True)
 
 
 def count(file: Path, thresholds: str) -> str:
@@ -89,12 +101,14 @@ def count(file: Path, thresholds: str) -> str:
 
     import nci_frames as nf
 
-    ends = pl.scan_parquet(file).select(low=pl.col("score").min(), high=pl.col("score").max())
-    grid = np.linspace(*ends.collect().row(0), 1024).tolist() if thresholds == "grid" else None
-    if file.stem.startswith("fraud") and grid:
+    fraud = file.stem.startswith("fraud")
+    grid = None
+    if thresholds == "grid" and fraud:
         grid = nf.logit_thresholds(1024)
-    segments = "country" if file.stem.startswith("fraud") else None
-    scan = nf.scan_predictions(file, segments=segments)
+    elif thresholds == "grid":
+        ends = pl.scan_parquet(file).select(low=pl.col("score").min(), high=pl.col("score").max())
+        grid = np.linspace(*ends.collect().row(0), 1024).tolist()
+    scan = nf.scan_predictions(file, segments="country" if fraud else None)
     counts = nf.count_confusion(scan, thresholds=grid or "auto")
     return f"{counts['threshold'].n_unique():,} thresholds"
 
@@ -116,6 +130,30 @@ def by_numpy(file: Path) -> str:
         if len(kept):
             best = max(best, (float(tpr[kept[0]]), str(called), float(at[kept[0]])))
     return f"{best[1]}: recall {best[0]:.4f}"
+
+
+def by_duckdb(file: Path) -> str:
+    """Find the same in one query: only the highest scores of a model can keep the budget."""
+    import duckdb
+
+    found = duckdb.sql(f"""
+        WITH log AS (SELECT model, label, score FROM '{file}'),
+        models AS (
+            SELECT model, sum(label) AS p, count(*) - sum(label) AS n, approx_quantile(score, 0.98) AS low
+            FROM log GROUP BY model
+        ),
+        scores AS (
+            SELECT model, score, sum(label)::BIGINT AS positives, count(*) - sum(label)::BIGINT AS negatives
+            FROM log JOIN models USING (model) WHERE score >= low GROUP BY model, score
+        ),
+        reached AS (
+            SELECT model, sum(positives) OVER above AS tp, sum(negatives) OVER above AS fp FROM scores
+            WINDOW above AS (PARTITION BY model ORDER BY score DESC ROWS UNBOUNDED PRECEDING)
+        )
+        SELECT arg_max(model, tp / p), max(tp / p) FROM reached JOIN models USING (model)
+        WHERE {ETA} * tp / p + {1 - ETA} * fp / n <= {ALERTS / VOLUME}
+    """).fetchall()
+    return "{}: recall {:.4f}".format(*found[0])
 
 
 def report(file: Path) -> dict[str, float | str]:
@@ -194,14 +232,16 @@ def tables(runs: int, folder: Path) -> list[str]:
             f"| {told} | {grid['seconds']:.2f} | {auto['seconds']:.2f} | {ratio:.1f} | {auto['GB']:.2f} |"
         )
     fraud = folder / "fraud.parquet"
-    found = alternating(runs, {"numpy": lambda: run_apart("numpy", fraud), "report": lambda: report(fraud)})
-    sorts, whole = found["numpy"], found["report"]
+    peers = {name: lambda name=name: run_apart(name, fraud) for name in ("numpy", "duckdb")}
+    found = alternating(runs, {**peers, "report": lambda: report(fraud)})
+    sorts, sql, whole = found["numpy"], found["duckdb"], found["report"]
     base = sorts["seconds"]
     lines += [
         "",
         "| the first log, an alert budget | seconds | over NumPy | peak GB |",
         "| --- | ---: | ---: | ---: |",
         f"| NumPy: read, sort the scores of each model | {sorts['seconds']:.2f} | 1 | {sorts['GB']:.2f} |",
+        f"| DuckDB: one query | {sql['seconds']:.2f} | {sql['seconds'] / base:.1f} | {sql['GB']:.2f} |",
         *(
             f"| `nci-frames report`: {what} | {whole[key]:.2f} | {whole[key] / base:.1f} | {peak} |"
             for what, key, peak in (("first answer", "first", ""), ("all", "seconds", f"{whole['GB']:.2f}"))
@@ -210,14 +250,15 @@ def tables(runs: int, folder: Path) -> list[str]:
         "| the first log as written by | 1,024 thresholds, s | MB |",
         "| --- | ---: | ---: |",
     ]
-    files = {
-        writer: folder / f"fraud{'' if writer == 'polars' else f'-{writer}'}.parquet" for writer in WRITERS
-    }
+    files = {writer: folder / f"fraud{end}" for writer, end in WRITERS.items()}
+    if (folder / "fraud-spark").exists():
+        files["spark"] = folder / "fraud-spark"
     found = alternating(
         runs, {name: lambda file=file: run_apart("grid", file) for name, file in files.items()}
     )
     for writer, file in files.items():
-        lines.append(f"| {writer} | {found[writer]['seconds']:.2f} | {file.stat().st_size / 1e6:.0f} |")
+        size = sum(part.stat().st_size for part in (file.iterdir() if file.is_dir() else [file]))
+        lines.append(f"| {writer} | {found[writer]['seconds']:.2f} | {size / 1e6:.0f} |")
     return lines
 
 
@@ -229,7 +270,8 @@ def main() -> None:
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.run:
-        told = by_numpy(given.file) if given.run == "numpy" else count(given.file, given.run)
+        peers = {"numpy": by_numpy, "duckdb": by_duckdb}
+        told = peers[given.run](given.file) if given.run in peers else count(given.file, given.run)
         print(json.dumps({"told": told, "GB": peak_bytes() / 1e9}))
         return
     with tempfile.TemporaryDirectory() as folder:
