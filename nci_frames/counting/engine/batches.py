@@ -74,7 +74,9 @@ class _Groups:
             return alike
         numbers = self._known[place].take(alike)
         if self._known[place].min(initial=0) < 0 and (numbers < 0).any():
-            new = np.unique(alike[numbers < 0])
+            met = np.zeros(self._known.shape[1], np.bool_)
+            met[alike] = True
+            new = np.flatnonzero(met & (self._known[place] < 0))
             keys = self._alike.frame()[new] if self.keys else pl.DataFrame()
             name = self._models[place]
             model = [] if name is None else [pl.Series("model", [name] * len(new))]
