@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 import click
 import polars as pl
 
+from nci_frames.reporting.json import plain
+
 #: Function called with an event and its facts.
 Tell = Callable[..., object]
 
@@ -29,7 +31,9 @@ def teller(form: str) -> Tell:
             name: value.isoformat() if isinstance(value, datetime) else value for name, value in facts.items()
         }
         if form == "json":
-            line = json.dumps({**told, "event": event, "timestamp": time, "level": "info"}, default=str)
+            line = json.dumps(
+                plain({**told, "event": event, "timestamp": time, "level": "info"}), allow_nan=False
+            )
         else:
             line = f"{time} {event} " + " ".join(f"{name}={_value(value)}" for name, value in told.items())
         click.echo(line, err=True)

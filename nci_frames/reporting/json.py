@@ -101,7 +101,7 @@ def _text(content: Content, own: Mapping[str, Any]) -> str:
         "facts": [{"label": label, "value": value} for label, value in content.facts],
         **own,
     }
-    return json.dumps(_plain(written), ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False) + "\n"
+    return json.dumps(plain(written), ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False) + "\n"
 
 
 def _order(order: Order) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def _groups(comparison: Comparison, frame: pl.DataFrame, columns: Sequence[str])
     ]
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """Convert values for JSON: infinities to words, NaN to null, dates to text."""
     match value:
         case None | bool() | int() | str():
@@ -161,8 +161,8 @@ def _plain(value: object) -> object:
                 return None
             return value if math.isfinite(value) else "infinity" if value > 0 else "-infinity"
         case Mapping():
-            return {str(key): _plain(item) for key, item in value.items()}
+            return {str(key): plain(item) for key, item in value.items()}
         case list() | tuple():
-            return [_plain(item) for item in value]
+            return [plain(item) for item in value]
         case _:
             return str(value)

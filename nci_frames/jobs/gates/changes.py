@@ -25,7 +25,7 @@ def difference(
 
     Returns
     -------
-    ``value``, ``lower``, ``upper`` of *own* minus *other*; null if one of them is null.
+    ``value``, ``lower``, ``upper`` of *own* minus *other*; null if one of them is null, or a value infinite.
 
     References
     ----------
@@ -42,7 +42,7 @@ def difference(
     {'value': 0.4, 'lower': 0.159, 'upper': 0.726}
     """
     bounds = [side[name] for side in (own, other) for name in ("value", "lower", "upper")]
-    if any(bound is None for bound in bounds):
+    if None in bounds or math.isinf(own["value"]) or math.isinf(other["value"]):
         return UNKNOWN
     value = own["value"] - other["value"]
     if correlation == 1:
@@ -122,27 +122,35 @@ def limits(gate: Gate, row: Mapping[str, Any], before: Mapping[str, Any] | None)
 def _change(
     gate: Gate, change: ChangeThreshold, row: Mapping[str, Any], before: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    if before is None:
-        return _nothing("no value of the last good run to compare with")
-    if before["value"] is None or before["lower"] is None:
-        return _nothing("the value had no bounds in the last good run")
-    if before["another"]:
-        return _nothing(f"the gate had {before['another']} in the last good run")
-    etas = row.get("prevalence"), before["prevalence"]
-    fixed = gate.scenario is not None or gate.prevalence != "observed"
-    if fixed and None not in etas and etas[0] != etas[1]:
-        return _nothing(f"the prevalence was {etas[1]:g} in the last good run")
+    reason = _why_none(gate, row, before)
+    if before is None or reason is not None:
+        return {"reason": reason, "undecided": "warn"}
     found = difference(row, before, correlation=shared_correlation(before["shared"], row, before))
     known: dict[str, Any] = {}
     for name, side in (("reference", before), ("difference", found)):
         known |= {name: side["value"], f"{name}_lower": side["lower"], f"{name}_upper": side["upper"]}
     if found["lower"] is None:
-        return known | {"reason": "the value has no bounds"}
+        infinite = math.isinf(row.get("value") or 0)
+        reason = "an infinite value has no difference" if infinite else "the value has no bounds"
+        return known | {"reason": reason}
     share = (change.relative or 0.0) * abs(before["value"])
     allowed = share if change.absolute is None else change.absolute
     limit = {"limit_upper": allowed} if gate.worse_above else {"limit_lower": -allowed}
     return {**known, **limit, "judged": (found["lower"], found["upper"])}
 
 
-def _nothing(reason: str) -> dict[str, Any]:
-    return {"reason": reason, "undecided": "warn"}
+def _why_none(gate: Gate, row: Mapping[str, Any], before: Mapping[str, Any] | None) -> str | None:
+    """Return why the last good run has no value to compare with; None if it has one."""
+    if before is None:
+        return "no value of the last good run to compare with"
+    if before["value"] is None or before["lower"] is None:
+        return "the value had no bounds in the last good run"
+    if math.isinf(before["value"]):
+        return "the value was infinite in the last good run"
+    if before["another"]:
+        return f"the gate had {before['another']} in the last good run"
+    etas = row.get("prevalence"), before["prevalence"]
+    fixed = gate.scenario is not None or gate.prevalence != "observed"
+    if fixed and None not in etas and etas[0] != etas[1]:
+        return f"the prevalence was {etas[1]:g} in the last good run"
+    return None

@@ -1,5 +1,6 @@
 """Gates: verdicts from bounds, and a test that may be looked at every night."""
 
+import json
 import math
 import re
 from pathlib import Path
@@ -15,7 +16,8 @@ from nci_frames.jobs.gates.changes import difference, shared_correlation
 from nci_frames.jobs.gates.judge import Reference, judge_gates, overall
 from nci_frames.jobs.gates.measure import measure
 from nci_frames.jobs.gates.sequential import log_martingale
-from nci_frames.jobs.gates.verdicts import chat_line
+from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json
+from nci_frames.jobs.logging import tell_rows, teller
 from tests.cases import first_quick
 from tests.logs import counts_at
 from tests.small_jobs import gate_job
@@ -164,6 +166,30 @@ def test_a_change_of_the_scenario_is_no_change_of_the_model():
     before = good_run(gate, MANY, scenarios={"EU": 0.01})
     (row,) = judged(gate, MANY, reference=before, scenarios={"EU": 0.001})
     assert (row["verdict"], row["reason"]) == ("undecided", "the prevalence was 0.01 in the last good run")
+
+
+def test_an_infinite_value_has_no_change_and_is_written_in_words(capsys):
+    gate = {"metric": "lr_plus", "change_threshold": {"relative": 0.1}}
+    infinite = ("a", "de", 800, 0, 200, 1000)
+    then = {"finite": good_run(gate, MANY), "infinite": good_run(gate, infinite)}
+    found = {when: judged(gate, infinite, reference=before)[0] for when, before in then.items()}
+    reasons = {
+        "finite": "an infinite value has no difference",
+        "infinite": "the value was infinite in the last good run",
+    }
+    for when, row in found.items():
+        assert (row["verdict"], row["reason"]) == ("undecided", reasons[when])
+        assert row["difference"] is row["difference_lower"] is row["limit_lower"] is None
+    back = judged(gate, MANY, reference=then["infinite"])[0]
+    assert (back["verdict"], back["reason"]) == ("undecided", reasons["infinite"])
+    (row,) = judged({"metric": "lr_plus", "value_threshold": {"lower": 2}}, infinite)
+    assert (row["verdict"], row["value"]) == ("pass", math.inf)
+    verdicts = pl.DataFrame([row]).with_columns(pl.col("segment").cast(pl.String))
+    tell_rows(teller("json"), "gate", verdicts)
+    # JSON has no infinity, and strict readers refuse the whole text.
+    texts = (verdicts_json("r1", verdicts), capsys.readouterr().err)
+    of_run, of_log = (json.loads(text, parse_constant=pytest.fail) for text in texts)
+    assert of_run["gates"][0]["value"] == of_log["value"] == "infinity"
 
 
 @pytest.mark.thorough
