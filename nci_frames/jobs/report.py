@@ -163,7 +163,7 @@ def make_report(
         field = field_with_small_pooled(field, counts, pooled, segments)
     counts = with_small_pooled(counts, pooled)
     _need_memory(counts, segments)
-    if by_unit is not None and {*pooled.columns} <= {*by_unit.columns}:
+    if by_unit is not None and {*segments} <= {*by_unit.columns}:
         by_unit = with_small_pooled(by_unit, pooled)
     there = {*counts.columns} - {*segments}
     fold, repeat = (name if name in there else None for name in ("fold", REPEAT))

@@ -11,15 +11,21 @@ from nci_frames.options.report import SegmentOptions
 from nci_frames.questions.units import Pools
 from nci_frames.schemas import COUNTS, REPEAT, key_text, undefined_is_nan
 
-#: Key value of the merged segments.
-_OTHER = "other"
+#: Column with the name of the merged segment.
+_NAME = "__other"
 
 
 @undefined_is_nan()
 def small_segments(
-    counts: pl.DataFrame, keys: Sequence[str], least: SegmentOptions, by_unit: pl.DataFrame | None = None
+    counts: pl.DataFrame,
+    keys: Sequence[str],
+    least: SegmentOptions,
+    by_unit: pl.DataFrame | None = None,
+    also: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Return the segments where every model has fewer positives, or fewer negatives, than required.
+
+    A further column has the name of the merged segment, which no other segment has: "other", if that is free.
 
     With units, effective numbers of independent rows are compared, as in gates. Only one repeat of a
     cross-validation is counted, since all have the same rows.
@@ -35,9 +41,11 @@ def small_segments(
     by_unit
         The same rows by buckets of units, if *counts* have no such key. Without the keys of the segments, or
         with too few buckets, effective numbers are unknown. Each row counts as one, whatever its weight.
+    also
+        Counts of another log whose segments will be merged likewise.
     """
     if not keys or not max(least.min_positives, least.min_negatives):
-        return counts.clear().select(keys)
+        return counts.clear().with_columns(pl.lit("").alias(_NAME)).select(*keys, _NAME)
     repeat = REPEAT if REPEAT in counts.columns else None
     worth = Pools(counts if by_unit is None else by_unit, keys, repeat).worth(keys)
     own = one_repeat(counts) if worth is None else counts
@@ -50,15 +58,27 @@ def small_segments(
         of_model = joined.with_columns(pl.col(c) * pl.col(f"{c}_worth") for c in ("positives", "negatives"))
     of_segment = of_model.group_by(keys).agg(pl.col("positives", "negatives").max())
     few = (pl.col("positives") < least.min_positives) | (pl.col("negatives") < least.min_negatives)
-    return of_segment.filter(few).select(keys)
+    small = of_segment.filter(few).select(keys)
+    logs = [of_segment] if also is None else [of_segment, also]
+    return small.with_columns(pl.lit(_free_name(logs, small)).alias(_NAME))
+
+
+def _free_name(logs: Sequence[pl.DataFrame], small: pl.DataFrame) -> str:
+    """Return a name for the merged segment that differs from all values of the segments that are kept."""
+    name, texts, keys = "other", set[str | None](), small.columns
+    for log in logs:
+        kept = log.select(keys).unique().join(small, on=keys, how="anti", nulls_equal=True)
+        texts.update(*(kept.select(key_text(key, kept.schema[key])).to_series() for key in keys))
+    while name in texts:
+        name += " (merged)"
+    return name
 
 
 def with_small_pooled(counts: pl.DataFrame, small: pl.DataFrame) -> pl.DataFrame:
-    """Merge segments into one segment "other"; keys become strings."""
-    keys = small.columns
+    """Merge segments into one segment; keys become strings."""
     if small.is_empty():
         return counts
-    before = {f"was_{place}": pl.col(key) for place, key in enumerate(keys)}
+    before = {f"was_{place}": pl.col(key) for place, key in enumerate(_keys(small))}
     return pooled_counts(_renamed(counts.with_columns(**before), small), over=list(before))
 
 
@@ -67,9 +87,9 @@ def field_with_small_pooled(
 ) -> pl.DataFrame:
     """Return the field for the segments of ``with_small_pooled``.
 
-    The prevalence of "other" is the mean of its segments, weighted by their shares of the traffic, or,
-    without shares, by their rows in the log. The share of a segment that other keys split is divided like its
-    rows.
+    The prevalence of the merged segment is the mean of its parts, weighted by their shares of the traffic,
+    or, without shares, by their rows in the log. The share of a segment that other keys split is divided like
+    its rows.
 
     Parameters
     ----------
@@ -108,10 +128,12 @@ def field_with_small_pooled(
 
 
 def _renamed(frame: pl.DataFrame, small: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame where the keys of all small segments are "other"."""
-    keys = small.columns
-    marked = frame.join(small.with_columns(__small=True), on=keys, how="left", nulls_equal=True)
-    other = pl.when(pl.col("__small")).then(pl.lit(_OTHER))
-    types = marked.schema
-    renamed = [other.otherwise(key_text(key, types[key])).alias(key) for key in keys]
-    return marked.with_columns(renamed).drop("__small")
+    """Return a frame where the keys of all small segments are the name of the merged one."""
+    keys = _keys(small)
+    named = frame.join(small, on=keys, how="left", nulls_equal=True)
+    texts = {key: pl.coalesce(_NAME, key_text(key, named.schema[key])) for key in keys}
+    return named.with_columns(**texts).drop(_NAME)
+
+
+def _keys(small: pl.DataFrame) -> list[str]:
+    return small.drop(_NAME).columns

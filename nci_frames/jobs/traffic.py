@@ -102,10 +102,11 @@ def _tables_by(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     repeats = [REPEAT] if job.columns.repeat else []
     rows = labelled.by([*repeats, *keys], "all")
-    small = small_segments(rows, keys, job.segments, labelled.by_unit(keys, rows))
+    unlabelled = scores_as_counts(traffic.by(keys, "all"))
+    small = small_segments(rows, keys, job.segments, labelled.by_unit(keys, rows), unlabelled)
     # Further repeats add no rows.
     known = with_small_pooled(one_repeat(rows), small)
-    seen = counts_as_scores(with_small_pooled(scores_as_counts(traffic.by(keys, "all")), small))
+    seen = counts_as_scores(with_small_pooled(unlabelled, small))
     found = estimate_prevalence(known, seen, method=asked.method, level=asked.level)
     points = select_operating_points(compute_rates(known), threshold=job.report.table_threshold)
     rates = with_bounds(points, interval="wilson", level=0.95)

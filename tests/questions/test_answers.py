@@ -472,6 +472,19 @@ def test_small_segments_become_one():
     assert small_segments(counts, ["country"], SegmentOptions()).is_empty()
 
 
+def test_small_segments_do_not_become_a_segment_of_the_log():
+    names = ["other", "at", "de", None]
+    counts = counts_at([60, 50, 3, 4], 0, [60, 50, 3, 4], 90, model="a", country=names, threshold=0.5)
+    traffic = pl.DataFrame({"country": ["de", "other (merged)"]})
+    for also, name in ((None, "other (merged)"), (traffic, "other (merged) (merged)")):
+        small = small_segments(counts, ["country"], SegmentOptions(min_positives=20), also=also)
+        pooled = with_small_pooled(counts, small)
+        assert dict(pooled.select("country", "tp").iter_rows()) == {"other": 60, "at": 50, name: 7}
+    # What is merged need not be avoided.
+    small = small_segments(counts, ["country"], SegmentOptions(min_positives=61))
+    assert with_small_pooled(counts, small)["country"].to_list() == ["other"]
+
+
 @pytest.mark.thorough
 def test_of_many_models_those_that_lead_by_what_is_asked_have_bounds():
     rng, models, edges = np.random.default_rng(0), MOST_RESAMPLED + 2, np.linspace(0.1, 0.9, 9)
