@@ -235,11 +235,13 @@ def _ledger(path: str) -> "CountsLedger":
 
 
 def _need_other_file(known: "CountsLedger", path: str, out: Path) -> None:
-    """Raise ParameterError if the output is a counted file, or lies in the ledger."""
+    """Raise ParameterError if the output is a file counted with any settings, or lies in the ledger."""
     target = os.path.realpath(out)
     place = local_path(path)
     inside = not is_url(place) and Path(target).is_relative_to(os.path.realpath(place))
-    if inside or any(os.path.realpath(source) == target for source in known.sources()["path"]):
+    generations = known.generations()["generation"]
+    paths = (path for name in generations for path in known.sources(generation=name)["path"])
+    if inside or any(os.path.realpath(source) == target for source in paths):
         what = "lies in the ledger" if inside else "would replace a file that the ledger counts"
         raise ParameterError(f"the output {what}", found=repr(str(out)), hint="name another file")
 

@@ -46,6 +46,20 @@ def test_the_ledger_from_the_command_line(tmp_path):
     assert "it vanished" in ended(3, "ledger", "verify", ledger, "--files").stdout
 
 
+def test_counts_are_not_written_over_a_file_that_was_counted(tmp_path):
+    """By whatever settings: of the two, only the labelled log is among the sources by default."""
+    ledger, traffic = nf.CountsLedger(tmp_path / "ledger"), tmp_path / "traffic.parquet"
+    (log,) = write_nights(tmp_path / "logs", 1)
+    pl.read_parquet(log).drop("label").write_parquet(traffic)
+    ledger.append(log, thresholds=GRID)
+    ledger.append(traffic, thresholds=GRID, label=None)
+    for counted in (log, traffic):
+        content = counted.read_bytes()
+        refused = ended(2, "ledger", "read", ledger.uri, "--out", counted)
+        assert "would replace a file that the ledger counts" in refused.stderr
+        assert counted.read_bytes() == content
+
+
 def test_a_ledger_is_not_begun_among_other_files(tmp_path):
     """As where the ledger and its source are named in the wrong order."""
     (log,) = write_nights(tmp_path / "logs", 1)
