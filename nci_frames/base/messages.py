@@ -76,7 +76,7 @@ def files_among(names: Sequence[str], files: int) -> str:
 _OPTION = re.compile("\ue000(.*?)\ue001(.*?)\ue002(.*?)\ue003(.*?)\ue004", re.DOTALL)
 
 #: Job-file keys of the counting options; a tuple means that the value is a list.
-_OF_COLUMNS = ("model", "label", "score", "fold", "repeat", "unit", "positive", "on_invalid")
+_OF_COLUMNS = ("model", "label", "score", "fold", "repeat", "unit", "weight", "positive", "on_invalid")
 _JOB_KEYS = {name: f"columns.{name}" for name in _OF_COLUMNS}
 _JOB_KEYS |= {"on_changed": "source.on_changed", "segments": "segments.keys"}
 # Not a key of the file, but an option of the commands that take a job file.

@@ -48,6 +48,13 @@ def run(folder: Path, log: pl.DataFrame, text: str, times: int = 2) -> tuple[pl.
     return outcome.verdicts, read_json(latest(folder) / "report.json")
 
 
+def test_a_job_without_its_column_of_weights_is_told_the_key(tmp_path: Path) -> None:
+    write_log(tmp_path / "log.parquet", full_log(600))
+    assert (
+        "name the column with columns.weight = " in ended(3, "run", small_job(tmp_path, WEIGHED, JOB)).stderr
+    )
+
+
 @pytest.mark.long
 def test_a_down_sampled_log_gives_the_report_and_verdicts_of_the_full_one(tmp_path: Path) -> None:
     log = full_log()
