@@ -67,7 +67,7 @@ def write_metrics(path: Path, run: Run) -> None:
         good = datetime.fromisoformat(run.last_good["time"]).timestamp()
         put("last_success_timestamp_seconds", "Start of the last run whose gates passed.", [(good,)])
     told = "Files that the last run looked at, by what became of them."
-    put("files", told, files["event"].value_counts().rows(), "event")
+    put("files", told, files["event"].value_counts().sort("event").rows(), "event")
     put("rows_counted", "Predictions that the last run counted.", [(int(files["counted"].sum()),)])
     put("verdicts", "Verdicts of the last run.", verdicts.rows(), "gate", "verdict")
     judged = run.verdicts.with_columns(pl.col("model", "segment").fill_null(""))

@@ -50,17 +50,20 @@ class Shelf:
         SourceError
             If it cannot be read.
         """
-        path = self.folder / POINTER
+        path, problem = self.folder / POINTER, "it names no run"
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
+            if isinstance(found, dict) and isinstance(found.get("path"), str):
+                return found
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
-            msg = "the pointer to the latest run cannot be read"
-            raise SourceError(msg, where=repr(str(path)), found=str(error)) from error
-        if not isinstance(found, dict) or not isinstance(found.get("path"), str):
-            raise SourceError("the pointer to the latest run is damaged", where=repr(str(path)))
-        return found
+            problem = str(error)
+        msg, hint = (
+            "the pointer to the latest run cannot be read",
+            "restore it, or remove it for a new history",
+        )
+        raise SourceError(msg, where=repr(str(path)), found=problem, hint=hint)
 
     def check_new(self, run: str) -> None:
         """Raise ConflictError if a run with this name was published.
@@ -78,7 +81,7 @@ class Shelf:
         there = self.folder / "runs" / run
         if not there.exists():
             return
-        if _sequence(there) > int((self.pointer() or {}).get("sequence", 0)):
+        if _sequence_in(there) > int((self.pointer() or {}).get("sequence", 0)):
             # A run that was killed before the pointer was written was never shown.
             shutil.rmtree(there)
             return
@@ -112,15 +115,17 @@ class Shelf:
         Runs without a sequence number, left by a kill before the pointer was written, are deleted first.
         """
         runs = [path for path in (self.folder / "runs").iterdir() if path.is_dir()]
-        ordered = sorted(runs, key=lambda path: (_sequence(path), path.name))
-        gone = [path for path in ordered[:-keep] if path.name not in spare]
-        for path in gone:
-            # Rename first, so that no reader sees half a run.
-            doomed = path.with_name(f".{path.name}.new")
-            with contextlib.suppress(OSError):
-                path.rename(doomed)
-                shutil.rmtree(doomed)
-        return [path.name for path in gone]
+        ordered = sorted(runs, key=lambda path: (_sequence_in(path), path.name))
+        gone = []
+        for path in ordered[:-keep]:
+            if path.name not in spare:
+                # Rename first, so that no reader sees half a run.
+                doomed = path.with_name(f".{path.name}.new")
+                with contextlib.suppress(OSError):
+                    path.rename(doomed)
+                    gone.append(path.name)
+                    shutil.rmtree(doomed)
+        return gone
 
 
 def published_before(run: str, where: str) -> ConflictError:
@@ -129,8 +134,16 @@ def published_before(run: str, where: str) -> ConflictError:
     return ConflictError(msg, where=repr(where), found=repr(run), hint="name another run")
 
 
-def _sequence(folder: Path) -> int:
+def sequence_of(manifest: bytes) -> int:
+    """Return the number of a run by its manifest; -1 if it has none."""
     try:
-        return int(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["sequence"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return int(json.loads(manifest)["sequence"])
+    except (ValueError, LookupError, TypeError):
+        return -1
+
+
+def _sequence_in(folder: Path) -> int:
+    try:
+        return sequence_of((folder / MANIFEST).read_bytes())
+    except OSError:
         return -1

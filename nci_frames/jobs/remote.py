@@ -1,7 +1,6 @@
 """Runs in an object store: built locally, uploaded completely, and published by one conditional put."""
 
 import contextlib
-import json
 import secrets
 import shutil
 import weakref
@@ -14,7 +13,7 @@ from typing import Any
 from nci_frames.base.errors import ConflictError, OutputError
 from nci_frames.base.folders import MANIFEST
 from nci_frames.jobs.object_store import ObjectStore, OvertakenError, Stored
-from nci_frames.jobs.publishing import POINTER, Shelf
+from nci_frames.jobs.publishing import POINTER, Shelf, sequence_of
 
 #: Files without a manifest older than this are abandoned uploads.
 _ABANDONED = timedelta(days=1)
@@ -104,9 +103,9 @@ class RemoteShelf(Shelf):
                 if datetime.now(UTC) - max(files.values()) > _ABANDONED:
                     self._store.delete(list(files))
                 continue
-            facts = json.loads(manifest.content)
-            if facts["sequence"] < own or facts["run"] in spare:
-                told.append((facts["sequence"], facts["run"], list(files)))
+            sequence, run = sequence_of(manifest.content), Path(path).stem
+            if sequence < own or run in spare:
+                told.append((sequence, run, list(files)))
         gone = [run for run in sorted(told)[:-keep] if run[1] not in spare]
         for _, _, files_of_run in gone:
             self._store.delete(files_of_run)
@@ -125,7 +124,9 @@ class RemoteShelf(Shelf):
         files = [file for file in sorted((self.folder / path).rglob("*")) if file.is_file()]
         names = {file.relative_to(self.folder).as_posix(): file.read_bytes() for file in files}
         for name in sorted(names, key=lambda name: name == f"{path}/{MANIFEST}"):
-            self._store.write(name, names[name], instead_of=None)
+            # As in ``show``, the reply may have been lost: no other writer has the name.
+            with contextlib.suppress(OvertakenError):
+                self._store.write(name, names[name], instead_of=None)
         for name, content in names.items():
             found = self._store.read(name)
             if found is None or found.content != content:

@@ -1,7 +1,6 @@
 """Two logs, or two runs of a job -> changes of metrics, split into prevalence and model."""
 
 import contextlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,6 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.folders import MANIFEST
 from nci_frames.counting.count import count_confusion
 from nci_frames.counting.logs.scan import scan_predictions
 from nci_frames.counting.logs.units import unit_buckets
@@ -20,7 +20,7 @@ from nci_frames.evaluation.projection.operating_points import select_operating_p
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.significance.shift import check_projection
 from nci_frames.jobs.field_file import read_table
-from nci_frames.jobs.publishing import POINTER
+from nci_frames.jobs.publishing import POINTER, Shelf
 from nci_frames.schemas import BUCKET, COUNTS, DECOMPOSITION, WEIGHT, collect, with_key_texts
 from nci_frames.tables.numbers import UNDEFINED, format_value
 
@@ -188,9 +188,9 @@ def _saved(path: Path) -> Path | None:
         # An unreadable file is treated as a log, whose reader reports the problem.
         with contextlib.suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException):
             return path if {"tp", "fp"} <= {*pl.scan_parquet(path, glob=False).collect_schema()} else None
-    pointer = path / POINTER
-    folder = path / json.loads(pointer.read_text(encoding="utf-8"))["path"] if pointer.is_file() else path
-    return folder / "tables" / "counts.parquet" if (folder / "manifest.json").is_file() else None
+    pointer = Shelf(path).pointer() if (path / POINTER).is_file() else None
+    folder = path if pointer is None else path / pointer["path"]
+    return folder / "tables" / "counts.parquet" if (folder / MANIFEST).is_file() else None
 
 
 def _alike(sides: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:

@@ -46,6 +46,25 @@ def test_a_latest_run_whose_files_are_gone_is_damaged(tmp_path):
         run_job(read_job(job))
 
 
+def test_lost_replies_and_a_damaged_run_do_not_end_a_run(tmp_path, monkeypatch):
+    """A client that got no reply tries again, and finds its own file."""
+    write_nights(tmp_path / "logs", 1)
+    (tmp_path / "out").mkdir()
+    folder = f"file://{tmp_path}/out"
+    write_once, store = ObjectStore.write, ObjectStore(folder, {})
+    store.write("runs/odd.0/manifest.json", b"{", instead_of=None)
+
+    def write(*args: Any, **options: Any) -> None:
+        for _ in range(2):
+            write_once(*args, **options)
+
+    monkeypatch.setattr(ObjectStore, "write", write)
+    run_job(read_job(small_job(tmp_path, f'[output]\nfolder = "{folder}"\nkeep = 1\n')), run="r1")
+    assert shown(store)["run"] == "r1"
+    # A run without a number is the first that is deleted.
+    assert published(store) == {"r1"}
+
+
 def options(server: str) -> dict[str, str]:
     return {
         "AWS_ENDPOINT_URL": server,

@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import shutil
 from datetime import UTC, datetime
 from hashlib import sha256
 from html import unescape
@@ -198,6 +199,16 @@ def test_changes_are_split_into_class_balance_and_model():
     assert row["due_to_rates"] == pytest.approx(0, abs=1e-12)
 
 
+def test_a_run_that_cannot_be_deleted_is_not_said_to_be(tmp_path):
+    for number, name in enumerate("abc"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / "manifest.json").write_text(json.dumps({"sequence": number}))
+    # Something is in the place to which the run is moved first.
+    (tmp_path / "runs" / ".a.new").touch()
+    assert Shelf(tmp_path).retire(1, set()) == ["b"]
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == [".a.new", "a", "c"]
+
+
 @pytest.mark.long
 def test_a_run_is_published_whole_and_one_at_a_time(tmp_path):
     write_nights(tmp_path / "logs", 1)
@@ -379,6 +390,13 @@ def test_logs_and_metrics_for_machines(tmp_path):
     again = {s.name: s.value for f in text_string_to_metric_families(text) for s in f.samples}
     assert again["nci_frames_job_last_success_timestamp_seconds"] == success
     assert again["nci_frames_job_last_run_timestamp_seconds"] >= success
+    # In one order, whatever the run.
+    shutil.copy(job, tmp_path / "logs" / "2026-03-03" / "b.parquet")
+    ended(10, "run", job, "--keep-going")
+    assert re.findall('event="([a-z]+)"', (tmp_path / "metrics" / "job.prom").read_text()) == [
+        "failed",
+        "known",
+    ]
 
 
 def outside(folder: Path) -> set[Path]:

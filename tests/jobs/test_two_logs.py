@@ -104,6 +104,14 @@ def test_runs_reports_and_counts_stand_for_their_logs(tmp_path):
         assert ended(0, "compare", before, tmp_path / "out", "-s", "country").output == expected
 
 
+@pytest.mark.parametrize("text", ["{", "[]", '{"run": "one"}'])
+def test_a_damaged_pointer_of_a_job_is_said_to_be(tmp_path, text):
+    (tmp_path / "latest.json").write_text(text)
+    told = ended(3, "compare", tmp_path, tmp_path).stderr
+    assert "the pointer to the latest run cannot be read" in told
+    assert repr(str(tmp_path / "latest.json")) in told
+
+
 @pytest.mark.thorough
 def test_counts_on_different_grids_are_compared_where_both_were_counted(tmp_path):
     before, after = (
