@@ -38,20 +38,15 @@ def test_exact_sizes_by_brute_force(tpr, half_width, level):
     assert found["negatives"].item() == pytest.approx(wanted, abs=1)  # 1 - tpr is rounded
 
 
-@pytest.mark.parametrize(
-    ("rate", "half_width", "wanted"), [(0.6, 0.06, 266), (0.001, 0.0005, None), (0.5, 0.01, 9699)]
-)
-def test_larger_sizes(rate, half_width, wanted):
-    found = nf.required_samples(half_width=half_width, tpr=rate, fpr=0.5, method="exact", assurance=None)[
-        "positives"
-    ].item()
-    if wanted is None:
-        assert found == 15_334
-        # So many rows and all above, up to four times as many, keep the rate; one row less does not.
-        hit = probability_within(np.arange(found - 1, 4 * found), rate, half_width)
-        assert hit[0] < 0.95 <= hit[1:].min()
-    else:
-        assert found == wanted == by_brute_force(rate, half_width, 0.95)
+def test_larger_sizes():
+    found = nf.required_samples(
+        half_width=(0.0005, 0.01), tpr=0.001, fpr=0.5, method="exact", assurance=None
+    ).row(0, named=True)
+    assert found["negatives"] == by_brute_force(0.5, 0.01, 0.95)
+    # So many rows and all above, up to four times as many, keep the rate; one row less does not.
+    rows = found["positives"]
+    hit = probability_within(np.arange(rows - 1, 4 * rows), 0.001, 0.0005)
+    assert hit[0] < 0.95 <= hit[1:].min()
 
 
 def test_more_rows_than_32_bits_hold():
