@@ -159,14 +159,18 @@ def test_the_only_prevalence_compared_is_the_one_that_is_asked(options):
     assert "every prevalence" not in said
 
 
-def test_rivals_are_those_of_compare_best(ask):
-    answer = ask(prevalence=0.1, threshold=0.5)
-    points = nf.select_operating_points(RATES, threshold=0.5)
-    found = nf.compare_best(points.drop("reason"), metric="f_beta", prevalence=0.1, repeats=200)
-    told = dict(found.select("model", "distinguishable").iter_rows())
-    best = answer.models["model"][0]
-    for model, differs in answer.models.select("model", "distinguishable").iter_rows():
-        assert differs == (False if model == best else told[model])
+@pytest.mark.parametrize(
+    ("asked", "same"),
+    [
+        ({"threshold": 0.5}, {"metric": "f_beta", "threshold": 0.5}),
+        ({"alerts": 20, "volume": 1000}, {"metric": "recall", "pos_fraction": 0.02}),
+    ],
+)
+def test_rivals_are_those_of_compare_best(ask, asked, same):
+    answer = ask(prevalence=0.1, **asked)
+    found = nf.compare_best(COUNTS, prevalence=0.1, repeats=200, **same)
+    rivals = ("model", "distinguishable")
+    assert dict(answer.models.select(rivals).rows()) == dict(found.select(rivals).rows())
 
 
 def test_without_a_prevalence_it_is_that_of_the_log(ask):
@@ -227,14 +231,6 @@ def test_alerts_at_a_threshold_of_its_own_are_those_of_the_rows_that_chose_it(as
     same = " (on the rows that chose the threshold)"
     assert [answer_lines(ask(volume=volume))[-1].endswith(same) for volume in (None, 1000)] == [True] * 2
     assert same not in answer_lines(ask(threshold=0.5))[-1]
-
-
-def test_sums_of_weights_are_evaluated_on_the_rows_that_chose_the_threshold():
-    sums = COUNTS.with_columns(pl.col("tp", "fp", "fn", "tn") * 1.5)
-    found = nf.compare_models(sums, prevalence=GRID, repeats=20)
-    same = ", each model at its own best threshold, evaluated on the rows that chose it:"
-    assert answer_lines(found.said)[0].endswith(same)
-    assert same not in answer_lines(found.asking(threshold=0.5).said)[0]
 
 
 def test_of_a_single_model_no_lead_is_told(comparison):
@@ -347,6 +343,9 @@ def test_sums_of_weights_have_no_interval_and_no_test():
     comparison = nf.compare_models(weighted, prevalence=GRID, threshold=0.5)
     answer = comparison.asking(prevalence=0.1).said
     assert own_threshold_words(comparison).endswith("own best threshold, evaluated on the rows that chose it")
+    same = ", each model at its own best threshold, evaluated on the rows that chose it:"
+    assert answer_lines(answer)[0].endswith(same)
+    assert same not in answer_lines(comparison.asking(threshold=0.5).said)[0]
     assert answer.models["lower"].null_count() == 2
     untold = "Whether it is significantly better than others, this log cannot tell"
     assert untold in answer_lines(answer)
@@ -423,14 +422,19 @@ def test_a_rare_class_is_told_as_one_in_so_many(comparison):
     assert said.startswith("At prevalence 10⁻⁴ (1 in 10,000), by F1")
 
 
-@pytest.mark.parametrize(("beta", "name"), [(0.5, "F0.5"), (1 / 3, "F0.333"), (float("inf"), "F∞")])
-def test_f_beta_is_called_by_its_beta_as_prevalences_are_written(beta, name):
-    assert measure_name(nf.Question(beta=beta)) == name
-
-
-@pytest.mark.parametrize(("metric", "name"), [("fpr", "FPR"), ("tss", "Youden's J"), ("lr_plus", "LR+")])
-def test_metrics_have_the_names_by_which_they_are_known(metric: str, name: str) -> None:
-    assert measure_name(nf.Question(metric=metric)) == name
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("F0.5", {"beta": 0.5}),
+        ("F0.333", {"beta": 1 / 3}),
+        ("F∞", {"beta": math.inf}),
+        ("FPR", {"metric": "fpr"}),
+        ("Youden's J", {"metric": "tss"}),
+        ("LR+", {"metric": "lr_plus"}),
+    ],
+)
+def test_metrics_have_the_names_by_which_they_are_known(name: str, options: Any) -> None:
+    assert measure_name(nf.Question(**options)) == name
 
 
 def test_many_changes_of_the_best_model_are_told_shortly():
@@ -499,18 +503,6 @@ def test_of_many_models_those_that_lead_by_what_is_asked_have_bounds():
         assert told["rank"][0] == 1
         # The other two were not compared, however many rows there are.
         assert "not known whether worse: m" in "\n".join(answer_lines(asked.said)).lower()
-
-
-def test_no_alert_at_all_may_be_the_cheapest_threshold():
-    """A constant score flags all rows or none; none costs less where positives are rare."""
-    rows = LOG.select("model", "label", "score")
-    log = pl.concat([rows, rows.with_columns(model=pl.lit("const"), score=pl.lit(0.3))])
-    question = nf.Question(prevalence=1e-4, cost=(200, 5, 8))
-    counts = nf.count_confusion(log, thresholds="exact")
-    answer = nf.compare_models(counts, prevalence=GRID, question=question, repeats=20).answer
-    row = answer.row(by_predicate=pl.col("model") == "const", named=True)
-    assert row["threshold"] == math.inf
-    assert [row[name] for name in ("value", "lower", "upper")] == pytest.approx([0.02] * 3)
 
 
 def test_where_a_model_leads_that_is_not_compared_the_certified_map_is_unknown():

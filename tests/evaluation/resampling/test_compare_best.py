@@ -341,16 +341,6 @@ def test_a_budget_below_the_resolution_tells_nothing():
 
 
 @pytest.mark.thorough
-def test_the_answer_compares_models_at_the_budget():
-    counts = many_logs(1, 300, 3000, (2.0, 2.5, 2.1)).drop("log")
-    question = nf.Question(prevalence=1e-3, alerts=10, volume=1000)
-    compared = nf.compare_models(counts, prevalence=[1e-3, 0.1], question=question, repeats=200)
-    alone = nf.compare_best(counts, metric="recall", prevalence=1e-3, pos_fraction=0.01, repeats=200)
-    told = dict(alone.select("model", "distinguishable").rows())
-    assert dict(compared.answer.select("model", "distinguishable").rows()) == told
-
-
-@pytest.mark.thorough
 def test_bounds_of_few_units_are_extended_to_the_band_of_the_rates():
     tp, size = np.zeros((2, 100), np.int64)
     tp[:8], size[:8] = [15, 11, 9, 14, 6, 12, 13, 10], 20
