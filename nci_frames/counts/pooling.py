@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 
-import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import check_allowed
@@ -10,7 +9,7 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.typing import Frame, Names
 from nci_frames.counts.exact_sums import add_exact
-from nci_frames.counts.resolution import one_score, runs_with_every_score
+from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.counts.strata import weighted_sums
 from nci_frames.counts.sums import check_sums
 from nci_frames.schemas import CELLS, COUNTS, REPEAT, WEIGHT, checked, collect, has_strata, in_runs, unflagged
@@ -197,24 +196,25 @@ def without_rates(counts: pl.DataFrame) -> pl.DataFrame:
 
 def _add(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFrame:
     """Sum the groups with equal *keys* and different *members*."""
-    every = np.zeros(0, np.bool_)
-    if len(frame) and frame.select(one_score(frame.columns).any()).item():
-        frame, first = in_runs(frame, [*keys, *members])
-        every = runs_with_every_score(frame, first)
+    frame, first = in_runs(frame, [*keys, *members])
+    every = runs_with_every_score(frame, first)
     if len(every) and every.all():
         added = add_exact(frame, first, keys, members)
     else:
-        added = _add_grid(frame, keys, members, some_exact=bool(every.any()))
+        heads = pl.DataFrame([frame[key].gather(first) for key in keys])
+        added = _add_grid(frame, keys, heads, some_exact=bool(every.any()))
     return COUNTS.finish(added.select(name for name in frame.columns if name not in members))
 
 
-def _add_grid(frame: pl.DataFrame, keys: list[str], members: list[str], *, some_exact: bool) -> pl.DataFrame:
-    """Add members row by row, since all have the same thresholds."""
+def _add_grid(
+    frame: pl.DataFrame, keys: list[str], members: pl.DataFrame, *, some_exact: bool
+) -> pl.DataFrame:
+    """Add members row by row, since all have the same thresholds; *members* are the keys of each."""
     check_sums(frame, CELLS, [*keys, "threshold"])
     resolved = [pl.col("resolution").max()] if "resolution" in frame.columns else []  # "grid" > "exact"
     added = add_cells(frame, [*keys, "threshold"], *resolved, pl.len().alias("__members"))
     # Each member must have each threshold; grids of equal size may still differ.
-    whole = frame.group_by(keys).agg(__all=pl.struct(*members).n_unique() if members else pl.lit(1))
+    whole = members.group_by(keys).agg(__all=pl.len())
     uneven = added.join(whole, on=keys, nulls_equal=True).filter(pl.col("__members") != pl.col("__all"))
     if len(uneven):
         both = "exact counts and counts on a grid" if some_exact else "counts"
