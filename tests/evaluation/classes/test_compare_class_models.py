@@ -1,5 +1,7 @@
 """Two models on the same units: what they decide alike cancels, and equal models are seldom told apart."""
 
+import itertools
+
 import numpy as np
 import polars as pl
 import pytest
@@ -72,25 +74,6 @@ def test_equal_models_are_told_apart_as_often_as_the_level_says(metric):
     assert found["lower"] > 0
 
 
-@pytest.mark.thorough
-def test_a_rare_class_of_ten_rows_tells_no_equal_models_apart():
-    """Ten rows have most of the variance, and are no normal sample: 255 degrees of freedom were too many."""
-    rng = np.random.default_rng(5)
-    label = np.repeat([0, 1, 2], [200, 100, 10])
-    one = pl.DataFrame({"label": label, "bucket": np.arange(len(label)), "rows": 1})
-    tables = []
-    for log in range(60):
-        for model in "abcdef":
-            wrong = rng.random(len(label)) < np.array([0.02, 0.05, 0.4])[label]
-            named = one.with_columns(log=pl.lit(log), model=pl.lit(model), decision=(label + wrong) % 3)
-            tables.append(named)
-    counts = pl.concat(tables).with_columns(pl.col("rows").cast(pl.Int64))
-    found = nf.compare_class_models(counts, metric="balanced_accuracy", priors="observed")
-    told = found.group_by("log").agg(pl.col("distinguishable").any())["distinguishable"]
-    assert found["supported"].all()
-    assert told.mean() < 0.07  # it was 0.2
-
-
 def test_identical_models_do_not_differ_and_scenarios_are_apart():
     log = log_of(np.random.default_rng(2)).with_columns(b="a")
     mixes = {"x": {0: 0.5, 1: 0.25, 2: 0.25}, "y": {0: 0.0, 1: 0.5, 2: 0.5}}
@@ -109,19 +92,33 @@ def test_a_class_of_few_rows_is_told():
     assert told["reason"] == "fewer than 10 independent rows of 2"
 
 
+def equal_models(models, logs, rows, laws, seed):
+    """Counts of many logs with so many rows of each class, decided by the same laws in each model."""
+    rng, tables = np.random.default_rng(seed), []
+    label = np.repeat(np.arange(len(rows)), rows)
+    one = pl.DataFrame({"label": label, "bucket": np.arange(len(label)), "rows": np.ones_like(label)})
+    for log, model in itertools.product(range(logs), models):
+        decision = (rng.random((len(label), 1)) > np.cumsum(laws, axis=1)[label, :-1]).sum(axis=1)
+        tables.append(one.with_columns(log=pl.lit(log), model=pl.lit(model), decision=decision))
+    return pl.concat(tables)
+
+
+@pytest.mark.thorough
+def test_a_rare_class_of_ten_rows_tells_no_equal_models_apart():
+    """Ten rows have most of the variance, and are no normal sample: 255 degrees of freedom were too many."""
+    laws = [[0.98, 0.02, 0], [0, 0.95, 0.05], [0.4, 0, 0.6]]
+    counts = equal_models("abcdef", 60, [200, 100, 10], laws, seed=5)
+    found = nf.compare_class_models(counts, metric="balanced_accuracy", priors="observed")
+    told = found.group_by("log").agg(pl.col("distinguishable").any())["distinguishable"]
+    assert found["supported"].all()
+    assert told.mean() < 0.07  # it was 0.2
+
+
 @pytest.mark.thorough
 def test_a_false_decision_for_a_rare_class_tells_no_equal_models_apart():
     """If one model alone has it, that model alone had a variance."""
     laws = np.array([[97, 1, 1, 1], [2, 95, 2, 1], [1, 5, 90, 4], [0.2, 0.3, 0.5, 99]]) / 100
-    label = np.repeat(np.arange(4), [10, 12, 20, 200])
-    rng, tables = np.random.default_rng(3), []
-    one = pl.DataFrame({"label": label, "bucket": np.arange(len(label)), "rows": 1})
-    for log in range(150):
-        for model in "ab":
-            decision = (rng.random((len(label), 1)) > laws.cumsum(axis=1)[label, :3]).sum(axis=1)
-            named = one.with_columns(log=pl.lit(log), model=pl.lit(model), decision=decision)
-            tables.append(named)
-    counts = pl.concat(tables).with_columns(pl.col("rows").cast(pl.Int64))
+    counts = equal_models("ab", 150, [10, 12, 20, 200], laws, seed=3)
     mix = dict(enumerate([0.002, 0.01, 0.05, 0.938]))
     found = nf.compare_class_models(counts, metric="macro_precision", priors=mix)
     assert (found["p_value"] < 0.05).mean() < 0.075  # it was 0.11
