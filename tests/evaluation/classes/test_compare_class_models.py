@@ -104,22 +104,21 @@ def equal_models(models, logs, rows, laws, seed):
 
 
 @pytest.mark.thorough
-def test_a_rare_class_of_ten_rows_tells_no_equal_models_apart():
-    """Ten rows have most of the variance, and are no normal sample: 255 degrees of freedom were too many."""
-    laws = [[0.98, 0.02, 0], [0, 0.95, 0.05], [0.4, 0, 0.6]]
-    counts = equal_models("abcdef", 60, [200, 100, 10], laws, seed=5)
+def test_many_pairs_of_equal_models_are_seldom_told_apart():
+    laws = [[0.9, 0.1, 0], [0, 0.8, 0.2], [0.4, 0, 0.6]]
+    counts = equal_models("abcdef", 60, [200, 100, 100], laws, seed=5)
     found = nf.compare_class_models(counts, metric="balanced_accuracy", priors="observed")
     told = found.group_by("log").agg(pl.col("distinguishable").any())["distinguishable"]
-    assert found["supported"].all()
-    assert told.mean() < 0.07  # it was 0.2
+    assert told.mean() < 0.1
 
 
 @pytest.mark.thorough
 def test_a_false_decision_for_a_rare_class_tells_no_equal_models_apart():
-    """If one model alone has it, that model alone had a variance."""
+    """If one model alone has it, that model alone had a variance; and ten rows are no normal sample."""
     laws = np.array([[97, 1, 1, 1], [2, 95, 2, 1], [1, 5, 90, 4], [0.2, 0.3, 0.5, 99]]) / 100
     counts = equal_models("ab", 150, [10, 12, 20, 200], laws, seed=3)
     mix = dict(enumerate([0.002, 0.01, 0.05, 0.938]))
     found = nf.compare_class_models(counts, metric="macro_precision", priors=mix)
+    assert found["supported"].all()
     assert (found["p_value"] < 0.05).mean() < 0.075  # it was 0.11
     assert ((found["lower"] <= 0) & (found["upper"] >= 0)).mean() > 0.925
