@@ -22,6 +22,7 @@ from nci_frames.jobs.history import changes_since
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.publishing import Shelf
 from tests.hostile import NAMES
+from tests.logs import counts_at
 from tests.small_jobs import KEYS, RECALL, SMALL, call, ended, latest, small_job, write_night, write_nights
 
 
@@ -181,11 +182,7 @@ def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path):
 
 def test_changes_are_split_into_class_balance_and_model():
     """The same rates with half of the share of positives: all of the change is class balance."""
-    cells = {"model": "forest", "threshold": 0.5, "tp": [40], "fn": [10]}
-    good, now = (
-        nf.compute_rates(pl.DataFrame(cells | {"fp": [negatives // 10], "tn": [negatives * 9 // 10]}))
-        for negatives in (100, 200)
-    )
+    good, now = (nf.compute_rates(counts_at(40, rows // 10, 50, rows, model="forest")) for rows in (100, 200))
     assert changes_since(None, now) is changes_since(good.drop("threshold"), now) is None
     # A night without rows was the newest one.
     assert changes_since(good.clear(), now) is None

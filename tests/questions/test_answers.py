@@ -211,8 +211,7 @@ def test_a_question_takes_numbers(wrong):
 
 
 def test_an_infinite_value_has_no_bound_that_is_no_number():
-    without_false_alarms = {"threshold": 0.5, "fp": [0, 0], "tn": [1000, 1000]}
-    counts = pl.DataFrame({"model": ["a", "b"], "tp": [50, 60], "fn": [50, 40], **without_false_alarms})
+    counts = counts_at([50, 60], 0, 100, 1000)
     question = nf.Question(metric="lr_plus", threshold=0.5, prevalence=0.1)
     answer = nf.compare_models(counts, prevalence=0.1, question=question, repeats=20).answer
     assert answer["value"].is_infinite().all()
@@ -270,8 +269,7 @@ def test_two_models_that_change_places_are_named():
 
 @pytest.mark.thorough
 def test_tied_models_are_named_with_the_threshold_of_each():
-    rows = {"tp": [600] * 2, "fp": [10] * 2, "fn": [400] * 2, "tn": [9990] * 2}
-    counts = pl.DataFrame({"model": ["a", "b"], "threshold": [0.3, 0.7], **rows})
+    counts = counts_at([600, 600], 10, 1000, 10_000, threshold=[0.3, 0.7])
     question = nf.Question(prevalence=0.01)
     compared = nf.compare_models(counts, prevalence=[0.01, 0.5], question=question, repeats=20)
     assert answer_lines(compared.said)[1].startswith("Choose a or b (at thresholds 0.3, 0.7): F1 ")

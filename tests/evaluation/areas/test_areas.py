@@ -17,16 +17,11 @@ import nci_frames as nf
 from nci_frames.evaluation.rates import hull
 from nci_frames.questions import drawn_curves
 from tests.cases import first_quick
+from tests.evaluation.probabilities.logs import row_weights
 from tests.fuzz.calls import calls
 from tests.logs import counts_at, exact_counts, labels_and_scores, random_log, small_logs
 
 PREVALENCES = [1e-4, 0.003, 0.1, 0.5, 0.97]
-
-
-def reweighted(label: np.ndarray, eta: float) -> np.ndarray:
-    """Weights that turn the class balance of the labels into eta."""
-    share = label.mean()
-    return np.where(label, eta / share, (1 - eta) / (1 - share))
 
 
 @pytest.mark.thorough
@@ -43,7 +38,7 @@ def test_areas_equal_scikit_learn(dtype, values):
             pl.col("country").eq_missing(country),
         )
         for eta in PREVALENCES:
-            weight = reweighted(label, eta)
+            weight = row_weights(label, eta)
             ap = mine.filter(metric="pr_auc", prevalence=eta)["value"].item()
             assert ap == pytest.approx(average_precision_score(label, score, sample_weight=weight), abs=1e-12)
         # ROC-AUC does not depend on the class balance, so the same value answers every weighting.

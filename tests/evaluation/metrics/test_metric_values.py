@@ -75,11 +75,8 @@ def _gilbert(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
 
 def values_of(tp: float, fp: float, fn: float, tn: float) -> dict[str, float | None]:
     """All metrics of four counts, at their own prevalence and beta 2."""
-    counts = pl.DataFrame(
-        {"model": ["a"], "threshold": [0.5], "tp": [tp], "fp": [fp], "fn": [fn], "tn": [tn]},
-        schema_overrides=dict.fromkeys(("tp", "fp", "fn", "tn"), pl.Float64),
-    )
-    table = nf.project_rates(nf.compute_rates(counts), metrics=list(BY_COUNTS), prevalence="observed", beta=2)
+    rates = nf.compute_rates(counts_at(tp, fp, tp + fn, fp + tn))
+    table = nf.project_rates(rates, metrics=list(BY_COUNTS), prevalence="observed", beta=2)
     return dict(table.select("metric", "value").iter_rows())
 
 

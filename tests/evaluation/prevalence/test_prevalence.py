@@ -301,7 +301,7 @@ def test_bounds_by_hand():
 
 def test_precision_without_a_false_positive_may_be_low_at_the_lowest_prevalence():
     """Moved alone, FPR and prevalence each left it high: both may be wrong together."""
-    counts = pl.DataFrame({"model": "a", "threshold": 0.5, "tp": [20], "fp": [0], "fn": [10], "tn": [300]})
+    counts = counts_at(20, 0, 30, 300)
     traffic = pl.DataFrame({"model": "a", "threshold": [0.5], "above": [100], "below": [1900]})
     known = {"prevalence": 0.05, "lower": 0.001, "upper": 0.09}
     estimate = nf.estimate_prevalence(counts, traffic).with_columns(

@@ -9,6 +9,7 @@ from scipy.stats import norm
 
 import nci_frames as nf
 from nci_frames.evaluation.rates.intervals import wilson_bounds
+from tests.logs import counts_at
 from tests.stratified import holds, mixed_log, stratified_log
 
 
@@ -89,13 +90,10 @@ def test_a_log_knows_a_rate_no_better_than_all_rows_of_its_traffic():
     tp, fp = (rng.binomial(size, norm.sf(2 - mean), logs) for size, mean in ((200, 2), (rows - 200, 0)))
     low = rows - tp - fp
     fn = rng.hypergeometric(200 - tp, low - (200 - tp), 1000)
-    names = [f"{log:03}" for log in range(logs)]
-    above = {"weight": 1.0, "tp": tp, "fp": fp, "fn": 0, "tn": 0}
-    below = {"weight": low / 1000, "tp": 0, "fp": 0, "fn": fn, "tn": 1000 - fn}
-    cells = pl.col("tp", "fp", "fn", "tn").cast(pl.Int64)
+    names = {"model": [f"{log:03}" for log in range(logs)], "threshold": 2.0}
     counts = [
-        pl.DataFrame({"model": names, "threshold": 2.0, **some}).with_columns(cells)
-        for some in (above, below)
+        counts_at(tp, fp, tp, fp, **names, weight=1.0),
+        counts_at(0 * fn, 0, fn, 1000 - fn, **names, weight=low / 1000),
     ]
     rates = nf.compute_rates(pl.concat(counts), interval="wilson")
     # As if from 110,000 rows, it held in 0.57 of the logs.

@@ -290,10 +290,7 @@ def test_units_that_all_agree_vary_as_those_of_the_rest():
     unit = np.arange(250)
     for units, shifted in ((10, False), (50, True)):
         tp = np.where((unit < units) | (unit % 5 > 0), 0, 20)
-        counts = pl.DataFrame({
-            "model": "a", "segment": unit < units, "bucket": unit, "threshold": 0.5,
-            "tp": tp, "fp": 10, "fn": 20 - tp, "tn": 10,
-        }).cast({"fp": pl.Int64, "tn": pl.Int64})  # fmt: skip
+        counts = counts_at(tp, 10, 20, 20, model="a", segment=unit < units, bucket=unit)
         found = nf.rank_segments(counts, segments="segment", threshold=0.5, units="bucket")
         assert found.filter("segment")["shifted"].item() is shifted
 
