@@ -13,6 +13,7 @@ from nci_frames.base.errors import SourceError
 from nci_frames.base.folders import MANIFEST, changed_files
 from nci_frames.evaluation.projection.decomposition import decompose_difference
 from nci_frames.jobs.gates.judge import VERDICTS, overall
+from nci_frames.schemas import RATES
 
 #: Kinds of arrival of a file, the most common first.
 ARRIVALS = ("new", "late", "delivered again", "recounted", "changed", "failed")
@@ -155,7 +156,11 @@ def changes_since(good: pl.DataFrame | None, now: pl.DataFrame) -> pl.DataFrame 
     -------
     The columns of ``decompose_difference``; None if there is nothing to compare with.
     """
-    if good is None or good.is_empty() or sorted(good.columns) != sorted(now.columns):
+    keys = RATES.keys(now.columns)
+    if good is None or good.is_empty() or {*good.columns} != {*now.columns}:
+        return None
+    if good.select(keys).schema != now.select(keys).schema:
+        # The values of a key that has another type, such as text in place of numbers, are other segments.
         return None
     if pl.concat([good["threshold"], now["threshold"]]).n_unique() > 1:
         # The difference would be that of the thresholds, not that of the model.

@@ -187,6 +187,8 @@ def test_changes_are_split_into_class_balance_and_model():
     # A night without rows was the newest one.
     assert changes_since(good.clear(), now) is None
     assert changes_since(good, now.clear()).is_empty()
+    # A key with another type has other segments.
+    assert changes_since(good.with_columns(tier=pl.lit("a")), now.with_columns(tier=1)) is None
     # Another threshold in the job file is no change of the model.
     assert changes_since(good.with_columns(threshold=0.25), now) is None
     split = changes_since(good, now)
