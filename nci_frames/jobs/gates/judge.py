@@ -18,7 +18,7 @@ from nci_frames.jobs.job_file.gates import Gate
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.run_counts import Scope
 from nci_frames.schemas import BUCKET, REPEAT, undefined_is_nan
-from nci_frames.tables.numbers import power_of_ten
+from nci_frames.tables.numbers import format_value, power_of_ten
 
 #: Evidence from this power of ten on is written as one.
 _LARGE = 3
@@ -218,4 +218,6 @@ def _evidence(log_evidence: float) -> str:
     decades = log_evidence / math.log(10)
     if decades <= 0:
         return "none"
+    if math.isinf(decades):
+        return format_value(decades)
     return f"{10**decades:.3g}" if decades < _LARGE else power_of_ten(math.floor(decades))

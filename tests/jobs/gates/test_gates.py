@@ -486,3 +486,6 @@ def test_a_sequential_gate_fails_passes_and_waits():
     assert verdict(800, {"lower": 0.825}) == "undecided"
     assert verdict(800, {"upper": 0.04}, "fpr") == "pass"
     assert verdict(800, {"upper": 0.001}, "fpr", fp=20) == "fail"
+    # One row refutes a promise for all of them.
+    assert verdict(999, {"lower": 1}) == "fail"
+    assert verdict(999, {"lower": 1}, told="reason").endswith("against it ∞; 20 is enough")
