@@ -10,6 +10,8 @@ from nci_frames.options.kinds import BETA, INSIDE, ROWS
 from nci_frames.options.labelling import THRESHOLD, TWO_MODELS, by_model_option, units_option
 from nci_frames.options.logs import column_options, out_option
 
+_COLUMNS = ("model", "label", "score", "scores", "unit", "positive", "on_invalid")
+
 
 @click.command(cls=Command)
 @click.argument("log")
@@ -29,7 +31,7 @@ from nci_frames.options.logs import column_options, out_option
 @units_option
 @click.option("--level", type=INSIDE, default=0.95, help="Confidence level of the intervals.")
 @out_option("labels-plan.csv", "File for the plan, .csv or .parquet.")
-@column_options("model", "label", "score", "scores", "unit", "positive", "on_invalid")
+@column_options(*_COLUMNS)
 def plan_labels(
     log: str, level: float, out: Path, pilot: str | None, by_model: str | None, **options: Any
 ) -> None:
@@ -44,8 +46,7 @@ def plan_labels(
     from nci_frames.counting.logs.scan import scan_predictions
     from nci_frames.jobs.labelling import planned_files
 
-    names = ("model", "label", "score", "scores", "unit", "positive", "on_invalid")
-    columns = {name: options.pop(name) for name in names}
+    columns = {name: options.pop(name) for name in _COLUMNS}
     scored = scan_predictions(log, **columns | {"label": None, "positive": None})
     if options["compare"] is None:
         columns["unit"] = None  # only the rates of a pilot are used

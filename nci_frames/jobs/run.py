@@ -157,12 +157,11 @@ class Run:
         self.traffic = None
         if self.job.traffic is not None and self.seen is not None:
             self.traffic = traffic_tables(self.job, self.job.traffic, self.counts, self.seen)
-        known = self.pointer or {}
+        before: dict[str, Any] = (self.pointer or {}).get("last_good") or {}
         reference = None
         if self.before.good is not None:
-            shared = partial(self.counts.shared, known["last_good"].get("ledger"))
-            gates = known["last_good"].get("gates", {})
-            reference = Reference(self.before.good["verdicts"], shared, gates)
+            shared = partial(self.counts.shared, before.get("ledger"))
+            reference = Reference(self.before.good["verdicts"], shared, before.get("gates", {}))
         self.verdicts = judge_gates(self.job, self.counts.by, reference)
         self.verdict = overall(self.verdicts)
         self.link = self.shelf.link(self.name, f"report.{self.job.report.formats[0]}")
@@ -171,9 +170,8 @@ class Run:
         own = {"run": self.name, "path": self.shelf.path_of(self.name), "time": self.started.isoformat()}
         gates = {gate.name: asked(self.job, gate) for gate in self.job.gates if gate.change_threshold}
         good: dict[str, Any] = {**own, "ledger": self.counts.mark(), "gates": gates}
-        replay = self.counts.is_replay_of((known.get("last_good") or {}).get("ledger"))
-        passed = self.verdict == "pass" and not replay
-        self.last_good: dict[str, Any] | None = good if passed else known.get("last_good")
+        passed = self.verdict == "pass" and not self.counts.is_replay_of(before.get("ledger"))
+        self.last_good: dict[str, Any] | None = good if passed else before or None
 
     def write(self, folder: Path) -> None:
         """Write the report, the verdicts and the history into the folder of the run."""

@@ -50,7 +50,11 @@ def scenario_values(job: Job, counts: Callable[[Sequence[str]], pl.DataFrame]) -
         if isinstance(scenario, SegmentScenario):
             rows = counts([scenario.by, *drawn])
             named, field = scenario.named(rows)
-            tables += [_values(job, name, rows.filter(named), field), _unknown(name, scenario, rows)]
+            unnamed = rows.filter(~named)[scenario.by].unique()
+            tables += [
+                _values(job, name, rows.filter(named), field),
+                _unknown(name, scenario, unnamed, field),
+            ]
         else:
             tables.append(_values(job, name, counts(drawn), scenario))
     return pl.concat(tables).sort(_PLACE, nulls_last=True)
@@ -74,14 +78,10 @@ def scenario_facts(job: Job) -> Iterator[tuple[str, str]]:
             yield f"scenario {name}", f"prevalence {scenario:g}"
 
 
-def _unknown(name: str, scenario: SegmentScenario, counts: pl.DataFrame) -> pl.DataFrame:
-    """Return the segments of a scenario without a prevalence, or without rows."""
-    named, field = scenario.named(counts)
-    known = field[scenario.by].to_list()
-    told: list[tuple[Any, float | None, str]] = [
-        (value, None, NO_PREVALENCE) for value in counts.filter(~named)[scenario.by].unique()
-    ]
-    given = (scenario.prevalence or {}).items()
+def _unknown(name: str, scenario: SegmentScenario, unnamed: pl.Series, field: pl.DataFrame) -> pl.DataFrame:
+    """Return the segments of a scenario without a prevalence, and those without rows."""
+    told: list[tuple[Any, float | None, str]] = [(value, None, NO_PREVALENCE) for value in unnamed]
+    given, known = (scenario.prevalence or {}).items(), field[scenario.by].to_list()
     told += [(text, eta, "no row of the log is of it") for text, eta in given if text not in known]
     rows = [
         (name, segment_text([scenario.by], [value]), None, eta, metric, *[None] * 4, False, reason)

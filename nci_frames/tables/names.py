@@ -49,7 +49,7 @@ def straight(text: str) -> str:
     >>> straight("a\u202eb")
     'a⟨202e⟩b'
     """
-    return _TURNING.sub(lambda letter: f"⟨{ord(letter[0]):x}⟩", text)
+    return _coded(_TURNING, text)
 
 
 def drawable(text: str) -> str:
@@ -58,11 +58,11 @@ def drawable(text: str) -> str:
     >>> drawable("a\x1b[31m"), drawable("constructor"), drawable("random forest")
     ('a⟨1b⟩[31m', 'constructor⟨⟩', 'random forest')
     """
-    return f"{text}⟨⟩" if re.fullmatch(_OBJECT, text) else _by_code(text)
+    return f"{text}⟨⟩" if re.fullmatch(_OBJECT, text) else _coded(_FOREIGN, text)
 
 
-def _by_code(text: str) -> str:
-    return _FOREIGN.sub(lambda letter: f"⟨{ord(letter[0]):x}⟩", text)
+def _coded(characters: re.Pattern[str], text: str) -> str:
+    return characters.sub(lambda letter: f"⟨{ord(letter[0]):x}⟩", text)
 
 
 def all_drawable(frame: pl.DataFrame) -> bool:
@@ -82,7 +82,7 @@ def is_drawable(spec: object) -> bool:
 
 def drawable_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Encode every name in a Vega-Lite specification with ``drawable``."""
-    return with_texts(spec, lambda text, data: drawable(text) if data else _by_code(text))
+    return with_texts(spec, lambda text, data: drawable(text) if data else _coded(_FOREIGN, text))
 
 
 def pictured_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def pictured_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
 
     Vega treats each as two characters, and the renderer crashes if a label is cut between these.
     """
-    return with_texts(spec, lambda text, _: _BEYOND.sub(lambda letter: f"⟨{ord(letter[0]):x}⟩", text))
+    return with_texts(spec, lambda text, _: _coded(_BEYOND, text))
 
 
 def with_texts(spec: Mapping[str, Any], written: Callable[[str, bool], str]) -> dict[str, Any]:
