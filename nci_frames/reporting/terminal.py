@@ -6,6 +6,7 @@ from itertools import accumulate, chain
 from typing import Any, cast
 
 import polars as pl
+from rich.cells import cell_len
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
@@ -156,7 +157,7 @@ def _print_ranked(comparison: Comparison, console: Console) -> None:
     doubt = doubt_of(tables)
     if doubt is not None:
         console.print(Text(f"?: this log cannot tell the value ({doubt})", style="dim"))
-    longest = max(len(printable(model)) for model in comparison.points["model"])
+    longest = max(cell_len(printable(model)) for model in comparison.points["model"])
     names = max(len(_MODEL), min(longest, max(_NAME, console.width // 3)))
     columns = max(2, min(_COLUMNS, (console.width - min(names, _NAME) - _BORDERS) // _CELL))
     for table in tables:

@@ -124,6 +124,13 @@ def test_short_names_have_room_in_every_table(width):
     assert all("…" not in line and len(line) <= width for line in lines)
 
 
+def test_names_of_wide_letters_have_room_in_every_table():
+    """Each of these letters takes two columns of a terminal."""
+    compared = comparison({"森林モデル": (0.82, 0.012)}, prevalence=(0.01, 0.1), beta=(1.0,))
+    lines = printed(print_comparison, compared, width=80, questions=()).splitlines()
+    assert sum(line.startswith("│森林モデル │") for line in lines) == 3
+
+
 @pytest.mark.thorough
 def test_long_names_that_begin_alike_are_told_apart_at_80_columns():
     names = [f"gradient boosted trees, depth 6, learning rate 0.{i}, on all columns" for i in range(3)]
