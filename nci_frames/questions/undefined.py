@@ -8,6 +8,7 @@ from nci_frames.counts.score_scale import HIGHEST, LOWEST, no_probabilities, sha
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.support.reasons import first_reason
 from nci_frames.schemas import COUNTS, beside
+from nci_frames.tables.numbers import format_threshold
 
 
 def observed_prevalence(sizes: pl.DataFrame) -> float | None:
@@ -87,7 +88,7 @@ def _neighbours(told: pl.DataFrame, rates: pl.DataFrame, keys: list[str]) -> pl.
 
 def _not_counted() -> pl.Expr:
     def number(column: str) -> pl.Expr:
-        return pl.col(column).map_elements("{:.6g}".format, return_dtype=pl.String)
+        return pl.col(column).map_elements(format_threshold, return_dtype=pl.String)
 
     near = pl.concat_str(number("below"), number("above"), separator=" and ", ignore_nulls=True)
     return pl.format(

@@ -12,7 +12,7 @@ from nci_frames.base.messages import quantity
 from nci_frames.charts.trends import chart_trend
 from nci_frames.files.save_chart import chart_bytes
 from nci_frames.files.save_table import csv_text
-from nci_frames.tables.numbers import format_value
+from nci_frames.tables.numbers import format_limit, format_value
 
 #: Maximum number of trends; the latest failures come first.
 _DRAWN = 24
@@ -86,11 +86,15 @@ def promised(row: Mapping[str, Any]) -> str:
 
     >>> promised({"kind": "champion", "limit_lower": 0.0, "limit_upper": None})
     'lead ≥ 0'
+    >>> promised({"kind": "change_threshold", "limit_lower": -0.123456, "limit_upper": None})
+    'change ≥ −0.1235'
+    >>> promised({"kind": "value_threshold", "limit_lower": 0.99996, "limit_upper": None})
+    '≥ 0.99996'
     """
     limits = (("≥", row["limit_lower"]), ("≤", row["limit_upper"]))
-    parts = [f"{sign} {limit:.4g}" for sign, limit in limits if limit is not None]
+    parts = [f"{sign} {format_limit(limit)}" for sign, limit in limits if limit is not None]
     kind = {"change_threshold": "change ", "champion": "lead "}.get(row["kind"], "")
-    return kind + " and ".join(parts).replace("-", "\N{MINUS SIGN}") if parts else ""
+    return kind + " and ".join(parts) if parts else ""
 
 
 def _worst_first(verdicts: pl.DataFrame) -> pl.DataFrame:

@@ -79,6 +79,15 @@ def format_threshold(value: float) -> str:
     return _short(value, _EXACT if whole else 6, least=0.0001)
 
 
+def format_limit(value: float) -> str:
+    """Format the limit of a gate: four digits, or more just below 1.
+
+    >>> [format_limit(limit) for limit in (0.6, -0.123456, 0.0, 0.99996)]
+    ['0.6', '−0.1235', '0', '0.99996']
+    """
+    return _short(value, 4, least=0.0001)
+
+
 def _short(value: float, digits: int, *, least: float) -> str:
     size = abs(value)
     if 0.9 < size < 1:

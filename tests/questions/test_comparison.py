@@ -219,6 +219,8 @@ def test_a_threshold_that_was_not_counted_is_named_with_its_neighbours():
 
     below = nf.compare_models(counts, prevalence=0.3, threshold=0.05, repeats=2)
     assert "the nearest that were: 0.1. Count" in below.uncounted
+    above = nf.compare_models(counts, prevalence=0.3, threshold=0.99999987, repeats=2)
+    assert above.uncounted.startswith("threshold 0.99999987 was not counted")
     assert nf.compare_models(counts, prevalence=0.3, threshold=0.45, repeats=2).uncounted is None
     some = counts.filter(~((pl.col("model") == counts["model"][0]) & (pl.col("threshold") == 0.45)))
     mixed = nf.compare_models(some, prevalence=0.3, threshold=0.45, repeats=2)
