@@ -4,6 +4,7 @@ A data file is named by the BLAKE3 hash of its content, so that each read detect
 the Delta log have fixed names; their hashes are stored beside them.
 """
 
+import contextlib
 import os
 import re
 from collections.abc import Mapping
@@ -23,6 +24,8 @@ from nci_frames.base.urls import is_url
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _LOG = "_delta_log"
 _HASHES = "_hashes"
+#: File of the log that each checkpoint replaces.
+_LAST_CHECKPOINT = "_last_checkpoint"
 #: Version number for files of the log without a version.
 _NEWEST = 1 << 62
 
@@ -148,8 +151,9 @@ class Storage:
         if self.local is None:
             return
         for name, (file, recorded) in self._log().items():
-            if file is not None and recorded is None:
-                self.write(f"{_HASHES}/{name}.blake3", content_hash(file.read_bytes()).encode())
+            # Another writer may be replacing the last checkpoint.
+            if file is not None and recorded is None and name != _LAST_CHECKPOINT:
+                self._record(name, file.read_bytes())
         # Local commits are renamed without fsync; object stores are durable.
         newest = max(self._found(_LOG, "*.json"), default=None)
         if newest is not None:
@@ -157,10 +161,22 @@ class Storage:
                 os.fsync(opened.fileno())
             fsync_folder(newest.parent)
 
-    def forget_log_hash(self, name: str) -> None:
-        """Delete the hash of a file of the log that is about to be replaced."""
+    def forget_last_checkpoint(self) -> None:
+        """Delete the hash of the last checkpoint, which is about to be replaced."""
         if self.local is not None:
-            (self.local / _HASHES / f"{name}.blake3").unlink(missing_ok=True)
+            (self.local / _HASHES / f"{_LAST_CHECKPOINT}.blake3").unlink(missing_ok=True)
+
+    def record_last_checkpoint(self) -> None:
+        """Store the hash of the last checkpoint, whoever has replaced it."""
+        if self.local is None:
+            return
+        content = None
+        while (now := (self.local / _LOG / _LAST_CHECKPOINT).read_bytes()) != content:
+            content = now
+            self._record(_LAST_CHECKPOINT, content)
+
+    def _record(self, name: str, content: bytes) -> None:
+        self.write(f"{_HASHES}/{name}.blake3", content_hash(content).encode())
 
     def unrecorded(self) -> list[str]:
         """Return the files of the log without hashes, whose integrity cannot be checked.
@@ -184,8 +200,12 @@ class Storage:
                 continue
             if file is None:
                 wrong[f"{_LOG}/{name}"] = "it is missing"
-            elif content_hash(file.read_bytes()).encode() != recorded.read_bytes():
-                wrong[f"{_LOG}/{name}"] = "its content is not what was written"
+                continue
+            content = file.read_bytes()
+            # Another writer may just have forgotten the hash of the last checkpoint.
+            with contextlib.suppress(FileNotFoundError):
+                if content_hash(content).encode() != recorded.read_bytes():
+                    wrong[f"{_LOG}/{name}"] = "its content is not what was written"
         return wrong
 
     def newest_checkpoint(self) -> int:

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from deltalake import DeltaTable
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.jobs.ledger import counting
+from nci_frames.jobs.ledger import counting, storage
+from nci_frames.jobs.ledger.storage import content_hash
 from tests.logs import random_log
 from tests.small_jobs import SMALL, ended, small_job, write_logs
 
@@ -163,6 +165,47 @@ def test_what_is_out_of_reach_is_not_damaged(tmp_path, monkeypatch, place, optio
     for asked in (ledger.verify, ledger.sources):
         with pytest.raises(nf.LedgerError, match=rf"(?s)the ledger cannot be read\n.*{told}"):
             asked()
+
+
+def test_a_commit_amid_a_checkpoint_damages_nothing(tmp_path, monkeypatch):
+    paths = write_logs(tmp_path / "logs", 5)
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    checkpoint = DeltaTable.create_checkpoint
+
+    def after_a_commit(table: DeltaTable) -> None:
+        # Another writer, which finds the last checkpoint before it is replaced.
+        nf.CountsLedger(tmp_path / "ledger").append(paths[-1], thresholds=GRID)
+        checkpoint(table)
+
+    for path in paths[:2]:
+        ledger.append(path, thresholds=GRID)
+    ledger.compact()
+    for path in paths[2:4]:
+        ledger.append(path, thresholds=GRID)
+    monkeypatch.setattr(DeltaTable, "create_checkpoint", after_a_commit)
+    ledger.compact()
+    assert ledger.verify(files=True).is_empty()
+    assert_frame_equal(ledger.read(), nf.count_confusion(nf.scan_predictions(paths), thresholds=GRID, by=[]))
+    # The last checkpoint has a hash again.
+    (tmp_path / "ledger/_delta_log/_last_checkpoint").write_text("{}")
+    assert not ledger.verify().is_empty()
+
+
+def test_a_checkpoint_amid_a_read_damages_nothing(tmp_path, monkeypatch):
+    (path,) = write_logs(tmp_path / "logs", 1)
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    ledger.append(path, thresholds=GRID)
+    ledger.compact()
+    expected, recorded = ledger.read(), tmp_path / "ledger/_hashes/_last_checkpoint.blake3"
+
+    def hash_of(content: bytes) -> str:
+        # Another writer, which begins to replace the last checkpoint.
+        recorded.unlink(missing_ok=True)
+        return content_hash(content)
+
+    monkeypatch.setattr(storage, "content_hash", hash_of)
+    assert recorded.exists()
+    assert ledger.read().equals(expected)
 
 
 def test_hashes_that_are_gone_are_damage(tmp_path):
