@@ -213,14 +213,6 @@ class Storage:
         found = (_version(file.name) for file in self._found(_LOG, "*.checkpoint*.parquet"))
         return max(found, default=0)
 
-    def clean_up(self, names: set[str]) -> None:
-        """Delete the data files other than *names*."""
-        if self.local is None:
-            return
-        for file in self.local.glob("ledger_part=*/*/*"):
-            if file.is_file() and "/".join(file.parts[-3:]) not in names:
-                file.unlink(missing_ok=True)
-
     def _log(self) -> dict[str, tuple[Path | None, Path | None]]:
         """Return the files of the log and their hash files, by name of the former."""
         # A name with "#" is a temporary file of another writer.

@@ -42,6 +42,8 @@ COLUMNS = {
     "model": pl.String, "threshold": pl.Float64, "positives": pl.Int64, "negatives": pl.Int64,
 }  # fmt: skip
 _HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+#: Age in seconds of a file that no writer will commit any more.
+_ABANDONED = 24 * 3600
 #: No automatic retries: after a lost race, the new state must be read first.
 _NO_RETRY = CommitProperties(max_commit_retries=0)
 _ONCE: dict[str, Any] = {"commit_properties": _NO_RETRY, "post_commithook_properties": _HOOKS}
@@ -245,6 +247,23 @@ class LedgerTable:
         """
         frames = [pl.read_parquet(io.BytesIO(self.storage.read(name)), glob=False) for name in files]
         return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame(schema=COLUMNS)
+
+    def clean_up(self) -> None:
+        """Delete from a local folder the data files that were removed, and those that killed writers left.
+
+        A new file that no version has may be that of another writer, which will commit.
+        """
+        if self.storage.local is None:
+            return
+        newest = self.existing()
+        needed = {name for names in newest.files.values() for name in names}
+        removed = newest.table.vacuum(retention_hours=0, dry_run=True, enforce_retention_duration=False)
+        for file in self.storage.local.glob("ledger_part=*/*/*"):
+            name = "/".join(file.parts[-3:])
+            with contextlib.suppress(FileNotFoundError):
+                abandoned = time.time() - file.stat().st_mtime > _ABANDONED
+                if file.is_file() and name not in needed and (abandoned or name in removed):
+                    file.unlink()
 
     def checkpoint(self) -> None:
         """Write a checkpoint of the log, for fast reading."""

@@ -63,8 +63,7 @@ def compact(view: View) -> int:
     if len(view.files("sources")) > 1:
         gathered["sources"] = view.entries
     replaced = _gather(view, gathered)
-    now = view.table.existing().files
-    view.table.storage.clean_up({name for names in now.values() for name in names})
+    view.table.clean_up()
     return replaced
 
 

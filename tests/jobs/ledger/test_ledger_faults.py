@@ -1,6 +1,7 @@
 """Faults of a ledger: bit flips, races, bad files. Nothing is lost, doubled or changed unnoticed."""
 
 import contextlib
+import os
 import random
 import shutil
 import subprocess
@@ -189,6 +190,33 @@ def test_a_commit_amid_a_checkpoint_damages_nothing(tmp_path, monkeypatch):
     # The last checkpoint has a hash again.
     (tmp_path / "ledger/_delta_log/_last_checkpoint").write_text("{}")
     assert not ledger.verify().is_empty()
+
+
+def test_a_compaction_amid_a_commit_deletes_none_of_its_files(tmp_path, monkeypatch):
+    paths = write_logs(tmp_path / "logs", 2)
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    ledger.append(paths[0], thresholds=GRID)
+    ledger.compact()
+    write = storage.Storage.write
+
+    def and_compact(self: storage.Storage, name: str, content: bytes) -> None:
+        write(self, name, content)
+        if name.startswith("ledger_part=counts"):
+            monkeypatch.undo()
+            nf.CountsLedger(tmp_path / "ledger").compact()
+
+    monkeypatch.setattr(storage.Storage, "write", and_compact)
+    ledger.append(paths[1], thresholds=GRID)
+    assert ledger.verify(files=True).is_empty()
+    assert_frame_equal(ledger.read(), nf.count_confusion(nf.scan_predictions(paths), thresholds=GRID, by=[]))
+    # What a killed writer has left is deleted after a day.
+    left = next((tmp_path / "ledger").glob("ledger_part=counts/*")) / "left.parquet"
+    left.touch()
+    ledger.compact()
+    assert left.exists()
+    os.utime(left, (0, 0))
+    ledger.compact()
+    assert not left.exists()
 
 
 def test_a_checkpoint_amid_a_read_damages_nothing(tmp_path, monkeypatch):
