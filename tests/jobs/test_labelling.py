@@ -40,8 +40,7 @@ def test_a_plan_divides_the_rows_of_the_log(metric, budget):
     assert plan.columns == ["score_lower", "score_upper", "rows", "labels", "share"]
     assert plan["labels"].sum() == budget
     assert plan["labels"].min() >= 2
-    assert plan["score_upper"][:-1].equals(plan["score_lower"][1:], check_names=False)
-    assert (plan["score_lower"][0], plan["score_upper"][-1]) == (-np.inf, np.inf)
+    assert [*plan["score_lower"], np.inf] == [-np.inf, *plan["score_upper"]]
     assert 2.5 in plan["score_lower"]
     edges = np.append(plan["score_lower"].to_numpy(), np.inf)
     assert plan["rows"].to_list() == np.histogram(log["score"], edges)[0].tolist()

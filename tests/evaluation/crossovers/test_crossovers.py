@@ -33,9 +33,7 @@ def f_beta(tpr: Any, fpr: Any, eta: Any, beta: Any) -> Any:
 def test_the_map_names_the_best_everywhere(points):
     rates = rates_of(*points)
     table = nf.decision_map(rates)
-    assert table["lambda_start"][0] == 0
-    assert table["lambda_end"][-1] == np.inf
-    assert table["lambda_start"][1:].to_list() == table["lambda_end"][:-1].to_list()
+    assert [*table["lambda_start"], np.inf] == [0, *table["lambda_end"]]
     rng = np.random.default_rng(0)
     eta, beta = rng.random(200) ** 3, np.exp(rng.normal(0, 2, 200))
     value = f_beta(rates["tpr"].to_numpy()[:, None], rates["fpr"].to_numpy()[:, None], eta, beta)
@@ -53,9 +51,7 @@ def test_winners_over_prevalence_are_best(points, beta):
     rates = rates_of(*points)
     for metric in ("f_beta", "accuracy"):
         ranges = nf.winner_ranges(rates, metric=metric, over="prevalence", beta=beta)
-        assert ranges["start"][0] == 0
-        assert ranges["end"][-1] == 1
-        assert ranges["start"][1:].to_list() == ranges["end"][:-1].to_list()
+        assert [*ranges["start"], 1] == [0, *ranges["end"]]
         middles = ((ranges["start"] + ranges["end"]) / 2).to_list()
         values = nf.project_rates(rates, metrics=metric, prevalence=middles, beta=beta)
         best = dict(values.group_by("prevalence").agg(pl.col("value").max()).iter_rows())

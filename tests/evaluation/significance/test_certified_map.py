@@ -35,9 +35,8 @@ def test_a_clear_winner_is_certified_up_to_where_support_ends():
     lowest = nf.lowest_supported_prevalence(nf.pool_counts(counts, over="bucket"), metric="f_beta")
     border = (1 - lowest["prevalence"]) / lowest["prevalence"]
     ranges = ranges_of(found)
-    assert ranges[0][0] == 0
-    assert ranges[-1][1] == np.inf
-    assert [left[1] for left in ranges[:-1]] == [right[0] for right in ranges[1:]]
+    starts, ends, *_ = zip(*ranges, strict=True)
+    assert [*starts, np.inf] == [0, *ends]
     assert ranges[-2][2:] == ("certified", ("m1",))
     assert ranges[-1][2:] == ("unknown", ())
     assert ranges[-1][0] == pytest.approx(border.max())
