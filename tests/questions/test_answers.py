@@ -56,8 +56,7 @@ def test_the_cheapest_model_at_a_threshold(ask):
     assert dict(answer.models.select("model", "value").iter_rows()) == pytest.approx(costs)
     assert answer.models["model"][0] == min(costs, key=lambda model: costs[model])
     assert answer.models["rank"].to_list() == [1, 2]
-    assert (answer.models["lower"] <= answer.models["value"]).all()
-    assert (answer.models["value"] <= answer.models["upper"]).all()
+    assert answer.models["value"].is_between(answer.models["lower"], answer.models["upper"]).all()
 
 
 @pytest.mark.thorough

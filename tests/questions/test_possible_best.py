@@ -23,8 +23,7 @@ def test_each_model_is_best_at_its_own_threshold():
     assert (named["optimistic"] == named["value_right"]).all()
     fitted = nf.cross_fit(counts, prevalence=grid, beta=betas)
     assert_frame_equal(best.select(*order, "value"), fitted.sort(order).select(*order, "value"))
-    assert (best["lower"] <= best["value"]).all()
-    assert (best["value"] <= best["upper"]).all()
+    assert best["value"].is_between(best["lower"], best["upper"]).all()
     assert comparison.best_points.height < comparison.rates.height / 2
     # Else a threshold between two of them would be answered by the wrong one.
     assert comparison.rates["resolution"].unique().to_list() == ["exact"]

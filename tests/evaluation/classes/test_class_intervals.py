@@ -76,8 +76,7 @@ def test_both_bounds_hold_the_value_and_are_repeatable():
     delta = nf.project_classes(counts, **options, interval="delta")
     drawn_bounds = nf.project_classes(counts, **options, interval="bootstrap", repeats=300)
     for table in (delta, drawn_bounds):
-        assert (table["lower"] <= table["value"]).all()
-        assert (table["value"] <= table["upper"]).all()
+        assert table["value"].is_between(table["lower"], table["upper"]).all()
     assert (drawn_bounds["lower"] <= delta["lower"]).all()
     assert drawn_bounds.equals(nf.project_classes(counts, **options, interval="bootstrap", repeats=300))
     wide = nf.project_classes(counts, **options, interval="delta", level=0.99)

@@ -84,8 +84,7 @@ def test_columns_and_differences():
     assert best["distinguishable"].to_list() == [False, False, True]
     value = best["value"].to_list()
     assert best["difference"].to_list() == [value[0] - value[1], value[1] - value[0], value[2] - value[1]]
-    assert (best["lower"] <= best["difference"]).all()
-    assert (best["difference"] <= best["upper"]).all()
+    assert best["difference"].is_between(best["lower"], best["upper"]).all()
     assert best["upper"][2] < 0
     assert best["p_value"].max() == 1
     # A cost is better if it is lower.
