@@ -203,10 +203,9 @@ def sources() -> Iterator[None]:
             LOG.with_columns(pl.col("model").replace("forest", None)).write_parquet("unnamed.parquet")
             LOG.rename({"score": "decision"}).write_parquet("decided.parquet")
             bad = pl.Series([0.5, None, float("nan"), *LOG["score"][3:]], strict=False)
-            LOG.with_columns(score=bad, label=pl.Series([None, *LOG["label"][1:]])).write_parquet(
-                "invalid.parquet"
-            )
-            LOG.with_columns(score=bad).write_parquet("2026-03-01.parquet")
+            invalid = LOG.with_columns(score=bad)
+            invalid.write_parquet("2026-03-01.parquet")
+            invalid.with_columns(label=pl.Series([None, *LOG["label"][1:]])).write_parquet("invalid.parquet")
             job = 'name = "x"\nthresholds = [0.5]\n[source]\npath = "{date:%Y-%m-%d}.parquet"\n'
             Path("dated.toml").write_text(job)
             fields = {"lots": "country,prevalence\nat,lots\n", "empty-cell": "country,prevalence\nat,\n"}

@@ -50,9 +50,8 @@ def test_without_a_place_on_the_axis_there_is_no_rule(tables, name, observed):
 
 
 def test_the_axis_reaches_an_observed_prevalence_outside_the_grid(tables):
-    low, high = layer(nf.chart_p3(tables.projection, observed=1e-6).to_dict(), "lines")["encoding"]["x"][
-        "scale"
-    ]["domain"]
+    lines = layer(nf.chart_p3(tables.projection, observed=1e-6).to_dict(), "lines")
+    low, high = lines["encoding"]["x"]["scale"]["domain"]
     assert low == 1e-6
     assert high == max(tables.prevalence)
 

@@ -84,9 +84,8 @@ def check_attained(rates, eta, within=0.0):
         places, drawn = drawn_at(rows, x, y, np.geomspace(low, high, 800), how)
         recall = (rates["tp"] / rates["positives"]).to_numpy()
         assert len(places)
-        assert (
-            drawn <= most_attained(share, recall, places * pixel * (1 + 1e-9)) + within / HEIGHT + 1e-12
-        ).all()
+        most = most_attained(share, recall, places * pixel * (1 + 1e-9))
+        assert (drawn <= most + within / HEIGHT + 1e-12).all()
 
 
 @pytest.mark.long

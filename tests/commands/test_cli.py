@@ -188,9 +188,8 @@ def test_one_column_per_model(tmp_path):
 
 @pytest.mark.parametrize("more", [(), ("--classes",)])
 def test_several_score_columns_in_one_option_are_refused(tmp_path, more):
-    pl.DataFrame({"label": ["cat", "dog"], "v": [0.1, 0.2], "w": [0.2, 0.1]}).write_parquet(
-        tmp_path / "l.parquet"
-    )
+    log = pl.DataFrame({"label": ["cat", "dog"], "v": [0.1, 0.2], "w": [0.2, 0.1]})
+    log.write_parquet(tmp_path / "l.parquet")
     told = ended(2, "report", tmp_path / "l.parquet", *more, "--scores", "cat=w,dog=v").stderr
     assert "'cat=w,dog=v' names several columns: repeat the option for each" in told
 

@@ -53,9 +53,7 @@ def weighed(counts: pl.DataFrame) -> pl.DataFrame:
     """Return the counts of the same rows, where positives weigh 0.3 and negatives 7."""
     of_class = {0.3: ("fp", "tn"), 7.0: ("tp", "fn")}
     return pl.concat(
-        counts.with_columns(pl.lit(0, pl.Int64).alias(cell) for cell in others).with_columns(
-            pl.lit(weight).alias("weight")
-        )
+        counts.with_columns(**dict.fromkeys(others, pl.lit(0, pl.Int64)), weight=pl.lit(weight))
         for weight, others in of_class.items()
     )
 

@@ -78,9 +78,7 @@ def truth(parts: list[list[Row]], narrow: bool, weighted: bool) -> Counter[tuple
             continue
         for threshold in THRESHOLDS:
             limit = float(np.float32(threshold)) if narrow else threshold
-            cell = {(1, True): "tp", (0, True): "fp", (1, False): "fn", (0, False): "tn"}[
-                label, score >= limit
-            ]
+            cell = (("tn", "fp"), ("fn", "tp"))[int(label)][score >= limit]
             model = row["model"].decode() if isinstance(row["model"], bytes) else row["model"]
             counted[model, row["fold"], threshold, cell] += weight  # type: ignore[assignment]
     return counted

@@ -160,9 +160,8 @@ def test_sums_of_many_weights_are_not_called_rows_or_predictions(tmp_path):
 
 
 def test_a_log_with_scores_of_classes_but_no_model_is_told_to_name_it(tmp_path):
-    pl.DataFrame({"label": ["a", "b"], "p": [0.9, 0.2], "q": [0.1, 0.8]}).write_parquet(
-        tmp_path / "log.parquet"
-    )
+    log = pl.DataFrame({"label": ["a", "b"], "p": [0.9, 0.2], "q": [0.1, 0.8]})
+    log.write_parquet(tmp_path / "log.parquet")
     told = ended(
         3, "report", tmp_path / "log.parquet", "--classes", "--scores", "a=p", "--scores", "b=q"
     ).stderr

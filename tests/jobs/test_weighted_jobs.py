@@ -50,9 +50,8 @@ def run(folder: Path, log: pl.DataFrame, text: str, times: int = 2) -> tuple[pl.
 
 def test_a_job_without_its_column_of_weights_is_told_the_key(tmp_path: Path) -> None:
     write_log(tmp_path / "log.parquet", full_log(600))
-    assert (
-        "name the column with columns.weight = " in ended(3, "run", small_job(tmp_path, WEIGHED, JOB)).stderr
-    )
+    told = ended(3, "run", small_job(tmp_path, WEIGHED, JOB)).stderr
+    assert "name the column with columns.weight = " in told
 
 
 @pytest.mark.long

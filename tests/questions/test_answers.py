@@ -139,9 +139,8 @@ def test_the_best_by_an_area_without_prevalence_is_the_best_everywhere(compariso
     assert answer.models["model"].to_list() == [best, other]
     assert answer.models["value"].to_list() == areas["value"].to_list()[::-1]
     # A threshold is that of the tables.
-    assert answer_lines(led.asking(prevalence=0.1, metric="roc_auc", threshold=0.5).said)[0] == (
-        "At prevalence 0.1, by ROC-AUC:"
-    )
+    at_threshold = led.asking(prevalence=0.1, metric="roc_auc", threshold=0.5)
+    assert answer_lines(at_threshold.said)[0] == "At prevalence 0.1, by ROC-AUC:"
     assert answer.winners.rows() == [(0.001, 0.5, best, [best], True, None, None)]
 
 

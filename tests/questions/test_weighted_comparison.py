@@ -22,9 +22,8 @@ def log_of_two(units: int = 400) -> pl.DataFrame:
     """Return rows of two models in two segments, four of each unit; b is better."""
     log = unit_log({"a": 1.0, "b": 2.0}, 4 * units, share=0.2, digits=2, seed=1)
     odd = pl.col("unit") % 2 == 1
-    return log.with_columns(country=pl.when(odd).then(pl.lit("at")).otherwise(pl.lit("de"))).with_columns(
-        pl.col("unit") // 4
-    )
+    country = pl.when(odd).then(pl.lit("at")).otherwise(pl.lit("de"))
+    return log.with_columns(pl.col("unit") // 4, country=country)
 
 
 @functools.cache
@@ -77,9 +76,8 @@ def test_a_down_sampled_log_has_the_prevalence_of_the_traffic_and_says_what_its_
     comparison, rows = compared((1.0, 100.0)), log_of_two().filter(model="a")
     true, false = (rows.filter(label=side).height for side in (True, False))
     assert comparison.observed_prevalence == pytest.approx(true / (true + 100 * false), rel=1e-12)
-    assert "The rows of each of the 2 weights are taken as a sample of their own" in read_independence(
-        comparison
-    )
+    told = read_independence(comparison)
+    assert "The rows of each of the 2 weights are taken as a sample of their own" in told
     assert "weight" not in read_independence(compared((100.0, 100.0)))
     told = read_independence(compared((1.0, 100.0), units=True))
     assert told.endswith("Their rows count for what they weigh.")

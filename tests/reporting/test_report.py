@@ -211,11 +211,11 @@ def test_the_answer_is_in_plain_words(page):
     (first, _, _), (second, *near), (last, *far) = starts.select("start", "lower", "upper").rows()
     assert first == GRID[0]
     one, other = (" to ".join(map(format_grid, bounds)) for bounds in (near, far))
-    assert (
+    told = (
         f"By PR-AUC the order changes: forest up to {format_grid(second)} (95 %: {one}), then boosted trees "
         f"up to {format_grid(last)} (95 %: {other}), then logistic. These borders are exact for this log"
-        in text
     )
+    assert told in text
 
 
 @pytest.mark.long

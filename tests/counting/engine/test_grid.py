@@ -141,14 +141,11 @@ def test_pairs_of_the_same_values_have_other_hashes(dtype: type[pl.DataType]) ->
 def test_keys_are_repeated_as_they_are(names: list[str | None]) -> None:
     log = pl.DataFrame({"model": names, "score": 0.5, "label": [0, 1, 1], "k": [3, None, 1]})
     counts = nf.count_confusion(log.select("model", "score", "label"), thresholds=[0.2, 0.4])
-    assert counts["model"].to_list() == [
-        name for name in sorted(names, key=lambda n: (n or "", n)) for _ in "ab"
-    ]
+    ordered = sorted(names, key=lambda n: (n or "", n))
+    assert counts["model"].to_list() == [name for name in ordered for _ in "ab"]
     # A name of a column may hold what Arrow's may not.
     odd = log.with_columns(pl.col("model").alias("a\0b"))
-    assert nf.count_confusion(odd, thresholds=[0.5])["a\0b"].to_list() == sorted(
-        names, key=lambda n: (n or "", n)
-    )
+    assert nf.count_confusion(odd, thresholds=[0.5])["a\0b"].to_list() == ordered
     exact = nf.count_confusion(log, thresholds="exact")
     assert sorted(exact.select("model", "k").rows(), key=repr) == sorted(
         log.select("model", "k").rows(), key=repr

@@ -71,9 +71,8 @@ def test_bins_are_a_sorted_search(grid: list[float], scores: np.ndarray, dtype: 
 def test_bins_of_named_grids(thresholds: list[float], dtype: type) -> None:
     rng = np.random.default_rng(0)
     rare = 10 ** -rng.uniform(0, 12, 10_000)
-    scores = np.concatenate([rng.random(10_000), rare, -rare, thresholds, [0, 1, np.inf, -np.inf]]).astype(
-        dtype
-    )
+    parts = [rng.random(10_000), rare, -rare, thresholds, [0, 1, np.inf, -np.inf]]
+    scores = np.concatenate(parts).astype(dtype)
     edges = np.unique(thresholds)
     expected = np.searchsorted(edges.astype(dtype), scores, side="right")
     assert (binned(edges, scores) == expected).all()

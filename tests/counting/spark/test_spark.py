@@ -208,9 +208,8 @@ def test_a_column_that_a_file_lacks_is_an_error_and_not_null(spark: Any, tmp_pat
 def test_a_column_inside_of_a_struct_that_a_file_lacks(spark: Any, tmp_path: Path) -> None:
     log = random_log(20).select("model", "label", of=pl.struct("score", "country"))
     log.write_parquet(tmp_path / "0.parquet")
-    log.select("model", "label", of=pl.struct(pl.col("of").struct.field("score"))).write_parquet(
-        tmp_path / "1.parquet"
-    )
+    lacking = log.select("model", "label", of=pl.struct(pl.col("of").struct.field("score")))
+    lacking.write_parquet(tmp_path / "1.parquet")
     schema = "model string, label boolean, of struct<score: double, country: string>"
     frame = spark.read.schema(schema).parquet(str(tmp_path))
     flat = frame.select("model", "label", "of.score", "of.country")

@@ -39,9 +39,8 @@ def test_bounds_hold_the_truth_at_a_shifted_mix(interval, logs, sizes):
     rng = np.random.default_rng(5)
     metrics = ["accuracy", "macro_f_beta", "precision", "mcc", "expected_cost"]
     options = {"priors": FIELD, "metrics": metrics, "cost": {(0, 1): 3, (2, 1): 8}}
-    truth = nf.project_classes(counts_of_rows(RATES * 10_000), **options).select(
-        "metric", "class", true="value"
-    )
+    truth = nf.project_classes(counts_of_rows(RATES * 10_000), **options)
+    truth = truth.select("metric", "class", true="value")
     held = []
     for seed in range(logs):
         found = nf.project_classes(
@@ -92,9 +91,8 @@ def test_what_is_undefined_in_every_resampled_log_has_the_other_bounds():
 
 def test_a_decision_that_a_class_never_got_may_be_a_rare_one():
     counts = counts_of_rows(np.array([[50, 0], [0, 50]]))
-    row = nf.project_classes(counts, priors={0: 0.01, 1: 0.99}, metrics="precision", interval="delta").row(
-        0, named=True
-    )
+    found = nf.project_classes(counts, priors={0: 0.01, 1: 0.99}, metrics="precision", interval="delta")
+    row = found.row(0, named=True)
     assert row["value"] == row["upper"] == 1
     assert row["lower"] < 0.5
 

@@ -66,9 +66,8 @@ def traffic(at: float, model: str, metric: str) -> float:
     """The metric of a log with the prevalences and shares of the field, cell by cell."""
     tp = fp = fn = tn = 0.0
     for value, eta, share in FIELD.iter_rows():
-        row = RATES.filter(pl.col(KEY).eq_missing(pl.lit(value)), threshold=at, model=model).row(
-            0, named=True
-        )
+        there = pl.col(KEY).eq_missing(pl.lit(value))
+        row = RATES.filter(there, threshold=at, model=model).row(0, named=True)
         tp += share * eta * row["tpr"]
         fn += share * eta * (1 - row["tpr"])
         fp += share * (1 - eta) * row["fpr"]

@@ -74,9 +74,8 @@ rate = st.floats(0.001, 0.9)
 
 @given(tpr=rate, fpr=rate, delta=st.floats(0.01, 0.5))
 def test_the_planned_rates_give_the_wanted_delta(tpr, fpr, delta):
-    plan = nf.required_samples(delta=delta, tpr=tpr, fpr=fpr, method="hoeffding", assurance=None).row(
-        0, named=True
-    )
+    found = nf.required_samples(delta=delta, tpr=tpr, fpr=fpr, method="hoeffding", assurance=None)
+    plan = found.row(0, named=True)
     of_tpr, of_fpr = plan["tpr_half_width"], plan["fpr_half_width"]
     odds = np.geomspace(1e-6, 1e6, 4001) * fpr / tpr
     upper, lower = odds * (tpr + of_tpr) / (fpr - of_fpr), odds * (tpr - of_tpr) / (fpr + of_fpr)

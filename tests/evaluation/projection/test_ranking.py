@@ -51,9 +51,7 @@ def test_precision_ranks_by_the_quotient_of_the_rates(points, grid):
 def test_points_on_the_diagonal_have_one_precision_at_every_prevalence(hits, grid):
     counts = counts_at(hits, hits, 10**6, 10**6)
     table = nf.project_rates(nf.compute_rates(counts), metrics="precision", prevalence=grid)
-    assert table.group_by("prevalence").agg(pl.col("value").n_unique())["value"].to_list() == [1] * len(
-        set(grid)
-    )
+    assert set(table.group_by("prevalence").agg(pl.col("value").n_unique())["value"]) == {1}
     ranking = nf.rank_models(table)
     assert set(ranking["rank"]) == {1}
     assert set(ranking["gap"]) == {0.0}

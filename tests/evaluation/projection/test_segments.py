@@ -77,9 +77,8 @@ def test_every_segment_period_and_threshold_is_compared_with_its_like():
     assert table.filter(country="at")["reference_value"].to_list() == de
     assert table.filter(country="at")["value"].to_list() == values.filter(country="at")["value"].to_list()
     # The segment that is null is the first in order, and so the reference unless another is named.
-    assert (
-        nf.decompose_difference(RATES, metric="recall", over="country")["reference"].unique().item() is None
-    )
+    unnamed = nf.decompose_difference(RATES, metric="recall", over="country")
+    assert unnamed["reference"].unique().item() is None
 
 
 def test_operating_points_are_compared_at_the_thresholds_that_they_have():
@@ -130,9 +129,8 @@ def test_parts_at_prevalences_known_otherwise():
     """The column prevalence takes the place of the observed one: TPR .8, FPR .1 and TPR .6, FPR .2."""
     rates = cells(("at", 40, 5, 10, 45), ("de", 12, 16, 8, 64))
     known = rates.with_columns(prevalence=pl.Series([0.1, 0.3]))
-    row = nf.decompose_difference(known, metric="accuracy", over="country", prevalence="selected").row(
-        0, named=True
-    )
+    found = nf.decompose_difference(known, metric="accuracy", over="country", prevalence="selected")
+    row = found.row(0, named=True)
     assert (row["prevalence"], row["reference_prevalence"]) == (0.3, 0.1)
     assert row["value"] == pytest.approx(0.3 * 0.6 + 0.7 * 0.8)
     assert row["reference_value"] == pytest.approx(0.1 * 0.8 + 0.9 * 0.9)

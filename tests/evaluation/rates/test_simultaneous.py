@@ -123,9 +123,8 @@ def population_within(draw: st.DrawFn) -> tuple[pl.DataFrame, list[tuple[float, 
     counts = normal_counts(
         seed, (draw(st.integers(1, 12)), draw(st.integers(1, 30))), digits, thresholds=grid
     )
-    rates = nf.compute_rates(counts, interval="simultaneous", level=math.sqrt(0.8)).sort(
-        "threshold", descending=True
-    )
+    rates = nf.compute_rates(counts, interval="simultaneous", level=math.sqrt(0.8))
+    rates = rates.sort("threshold", descending=True)
     rng = np.random.default_rng(seed)
     corners = {}
     for rate in ("tpr", "fpr"):
@@ -209,9 +208,8 @@ def test_a_tie_that_spans_thresholds_does_not_leave_the_band() -> None:
     label = np.array([False] * 60 + [True] * 30 + [False] * 60, bool)
     log = pl.DataFrame({"model": "a", "label": label, "score": -np.arange(150.0)})
     counts = nf.count_confusion(log, thresholds=[-80.5, -75.5, -70.5, -65.5, -60.5])
-    rates = nf.compute_rates(counts, interval="simultaneous", level=math.sqrt(0.95)).sort(
-        "threshold", descending=True
-    )
+    rates = nf.compute_rates(counts, interval="simultaneous", level=math.sqrt(0.95))
+    rates = rates.sort("threshold", descending=True)
     low, high, false = (rates[name].to_list() for name in ("tpr_lower", "tpr_upper", "fpr_lower"))
     eta = 0.3
 

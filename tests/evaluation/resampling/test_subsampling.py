@@ -83,9 +83,8 @@ def test_undefined_precision_is_counted():
     assert row["repeats"] == pytest.approx(400 / 9, abs=4 * np.sqrt(400 * 8 / 81))
     none = counts_at(0, 0, 5, 45, threshold=2.0)
     row = nf.subsample_study(none, prevalence=0.5).row(0, named=True)
-    assert [row[name] for name in ("adjusted", "mean", "min", "q25", "q75", "max", "repeats")] == [
-        None
-    ] * 6 + [0]
+    names = ("adjusted", "mean", "min", "q25", "q75", "max", "repeats")
+    assert [row[name] for name in names] == [None] * 6 + [0]
 
 
 @pytest.mark.thorough

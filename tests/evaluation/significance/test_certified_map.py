@@ -71,9 +71,7 @@ def test_ranges_have_the_models_that_a_comparison_at_each_prevalence_keeps(units
         prevalence=[1 / (1 + place) for place in places],
     )  # fmt: skip
     for place in places:
-        kept = at_each.filter(pl.col("prevalence") == 1 / (1 + place), distinguishable=False)[
-            "model"
-        ].to_list()
+        kept = at_each.filter(prevalence=1 / (1 + place), distinguishable=False)["model"].to_list()
         (models,) = [models for a, b, _, models in table if a <= place < b]
         assert kept
         # All at once excludes fewer than one at a time.

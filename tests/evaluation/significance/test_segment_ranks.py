@@ -201,15 +201,11 @@ def test_a_comparison_tells_of_the_worst_segments():
     assert worst.startswith(f"- segment = 3: significantly worse; {values}")
     assert len(others) == 2
     assert all("not significantly worse; at" in line for line in others)
-    assert (
-        nf.compare_models(counts.with_columns(pl.col("tp", "fp", "fn", "tn") / 2), **asked).segment_ranks
-        is None
-    )
-    assert (
-        worst_sentence(nf.compare_models(counts, **asked | {"question": nf.Question(threshold=0.05)})) is None
-    )
-    one = nf.compare_models(counts.filter(segment=3), **asked)
-    assert one.segment_ranks is None
+    sums = counts.with_columns(pl.col("tp", "fp", "fn", "tn") / 2)
+    for lacking in (sums, counts.filter(segment=3)):
+        assert nf.compare_models(lacking, **asked).segment_ranks is None
+    asked["question"] = nf.Question(threshold=0.05)
+    assert worst_sentence(nf.compare_models(counts, **asked)) is None
 
 
 @pytest.mark.long
@@ -235,28 +231,25 @@ def by_users(count: int, users: int) -> pl.DataFrame:
 @pytest.mark.thorough
 def test_whole_units_are_counted():
     once = by_users(4, 250)
-    cells = pl.col("tp", "fp", "fn", "tn")
+    often = once.with_columns(pl.col("tp", "fp", "fn", "tn") * 4)
     asked: dict[str, Any] = {"segments": "segment", "threshold": AT, "prevalence": 0.1}
-    alone, four = (
-        nf.rank_segments(counts, units="bucket", **asked).sort("segment")
-        for counts in (once, once.with_columns(cells * 4))
+    alone, four, as_rows = (
+        nf.rank_segments(counts, units=units, **asked).sort("segment")
+        for counts, units in ((once, "bucket"), (often, "bucket"), (often, None))
     )
     # Each row four times: the same values, and bounds as wide, which as independent rows were half as wide.
     assert four["value"].to_list() == pytest.approx(alone["value"].to_list())
     for name in ("own", "due_to_rates", "due_to_prevalence"):
         wide, like = (t[f"{name}_upper"] - t[f"{name}_lower"] for t in (four, alone))
         assert (wide / like).to_list() == pytest.approx([1.0] * 4, rel=0.25)
-        as_rows = nf.rank_segments(once.with_columns(cells * 4), **asked).sort("segment")
         narrow = as_rows[f"{name}_upper"] - as_rows[f"{name}_lower"]
         assert (narrow / like).to_list() == pytest.approx([0.5] * 4, rel=0.25)
     assert four["positives"].to_list() == [4 * rows for rows in alone["positives"]]
     # Of about 75 positives, each four times, are too few where 120 are asked for, which 300 rows are not.
-    few = nf.rank_segments(once.with_columns(cells * 4), units="bucket", min_positives=120, **asked)
+    few = nf.rank_segments(often, units="bucket", min_positives=120, **asked)
     assert few["value"].null_count() == 4
     assert set(few["reason"]) == {"fewer than 120 independent positives"}
-    assert (
-        nf.rank_segments(once.with_columns(cells * 4), min_positives=120, **asked)["value"].null_count() == 0
-    )
+    assert nf.rank_segments(often, min_positives=120, **asked)["value"].null_count() == 0
 
 
 def test_segments_of_ten_units_each_do_not_pretend_to_know_their_variance():

@@ -107,9 +107,8 @@ def test_exceedance_against_imhofs_integral(freedom, known):
     assert found.tolist() == pytest.approx([exact(value) for value in values], rel=0.05, abs=1e-4)
     # Of equal weights it is exact.
     f = stats.f(3 * freedom, known) if known < np.inf else stats.chi2(3 * freedom, scale=1 / (3 * freedom))
-    assert exceedances(values, np.ones(3), freedom, known).tolist() == pytest.approx(
-        f.sf(values / (3 * freedom))
-    )
+    equal = exceedances(values, np.ones(3), freedom, known)
+    assert equal == pytest.approx(f.sf(values / (3 * freedom)))
     assert exceedances(np.zeros(1), weights, freedom, known) == [1]
     assert exceedances(np.ones(1), np.zeros(2), freedom, known) == [1]
 
