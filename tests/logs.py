@@ -21,10 +21,15 @@ SUMS = (
 #: Thresholds among, below and above the scores of ``odd_log``.
 GRID = [-1.0, 0.0, 0.1, 0.3, 0.5, 0.7, float("inf")]
 
+
+def rows_of_both_classes(score: st.SearchStrategy[Any], most: int) -> st.SearchStrategy[list[Any]]:
+    """Draw the labels and scores of up to *most* rows."""
+    rows = st.lists(st.tuples(st.booleans(), score), min_size=2, max_size=most)
+    return rows.filter(lambda some: 0 < sum(label for label, _ in some) < len(some))
+
+
 #: Rows of one model, of both classes, with ties.
-labels_and_scores = st.lists(st.tuples(st.booleans(), st.integers(0, 12)), min_size=2, max_size=60).filter(
-    lambda rows: 0 < sum(label for label, _ in rows) < len(rows)
-)
+labels_and_scores = rows_of_both_classes(st.integers(0, 12), 60)
 
 
 def random_log(rows: int = 500, seed: int = 0, dtype: Any = np.float64, values: int = 30) -> pl.DataFrame:

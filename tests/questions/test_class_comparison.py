@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.questions.classes import (
@@ -39,11 +40,8 @@ def counts(units=True, **options):
 def test_the_answer_is_that_of_the_public_functions():
     found = nf.compare_classes(counts(), priors=FIELD, metric="accuracy")
     values = nf.project_classes(counts(), priors=FIELD, metrics="accuracy", interval="delta")
-    for row in found.answer.iter_rows(named=True):
-        (expected,) = values.filter(model=row["model"]).iter_rows(named=True)
-        assert [row[name] for name in ("value", "lower", "upper")] == pytest.approx(
-            [expected[name] for name in ("value", "lower", "upper")], abs=1e-15
-        )
+    told, wanted = (table.select("model", "value", "lower", "upper") for table in (found.answer, values))
+    assert_frame_equal(told, wanted, check_row_order=False, rel_tol=0, abs_tol=1e-15)
     first, *others = found.answer["model"].to_list()
     pairs = nf.compare_class_models(counts(), metric="accuracy", priors=FIELD)
     for other in others:

@@ -98,9 +98,8 @@ def test_the_models_that_may_be_the_best_are_those_of_compare_best(tmp_path):
 
 @pytest.mark.thorough
 def test_every_border_has_the_interval_of_its_crossover():
-    log = crossing_log(np.random.default_rng(3), 3000).with_columns(
-        pl.col("score") + (pl.col("model") == "b")
-    )
+    log = crossing_log(np.random.default_rng(3), 3000)
+    log = log.with_columns(pl.col("score") + (pl.col("model") == "b"))
     counts = nf.count_confusion(log, thresholds=np.linspace(-3, 7, 41).tolist())
     found = nf.compare_models(counts, prevalence=[1e-4, 1e-2, 0.5], threshold=2.5)
     own = counts.join(found.best_points.select("model", "threshold"), on=["model", "threshold"])

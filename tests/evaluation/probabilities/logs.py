@@ -8,15 +8,12 @@ import numpy as np
 import polars as pl
 
 import nci_frames as nf
+from tests.logs import rows_of_both_classes
 
 #: Rows of one model, of both classes, with ties and with certain scores.
-rows = st.lists(st.tuples(st.booleans(), st.integers(0, 20)), min_size=2, max_size=40).filter(
-    lambda some: 0 < sum(label for label, _ in some) < len(some)
-)
+rows = rows_of_both_classes(st.integers(0, 20), 40)
 #: The same, with scores anywhere.
-anywhere = st.lists(st.tuples(st.booleans(), st.floats(0, 1, width=32)), min_size=2, max_size=30).filter(
-    lambda some: 0 < sum(label for label, _ in some) < len(some)
-)
+anywhere = rows_of_both_classes(st.floats(0, 1, width=32), 30)
 prevalences = st.sampled_from([0.0, 1e-9, 0.001, 0.3, 0.9, 1.0])
 
 

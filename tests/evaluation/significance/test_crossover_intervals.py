@@ -136,9 +136,8 @@ def test_every_beta_above_0_has_intervals(beta):
     counts = points([60, 80], [10, 50])
     found = nf.crossover_intervals(counts, beta=beta, repeats=20)
     crossings = nf.find_crossovers(nf.compute_rates(counts), metric="f_beta", over="prevalence", beta=beta)
-    assert found.select("model_a", "model_b", "prevalence").equals(
-        crossings.select("model_a", "model_b", "prevalence")
-    )
+    same = ("model_a", "model_b", "prevalence")
+    assert found.select(same).equals(crossings.select(same))
 
 
 def test_a_crossover_beyond_the_compared_prevalences_has_no_probability():
