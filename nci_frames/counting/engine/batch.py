@@ -20,6 +20,8 @@ SLICE_ROWS = 1 << 17
 _SLICE_SCORES = 1 << 18
 #: Values that a thread decodes at a time.
 _DECODED = 1 << 18
+#: Maximum number of row groups of a long log to read ahead.
+_MOST_AHEAD = 4
 #: Chunks with fewer rows on average are copied into one chunk.
 _FEW_ROWS = 1 << 15
 
@@ -61,8 +63,10 @@ def reading_rows(scan: Scan, *, progress: bool) -> Iterator[Callable[[int], None
 
     With *progress*, the function shows progress on a terminal.
     """
-    # With more row groups ahead, rows leave the cache before they are counted.
-    with row_groups_ahead(1, local=bool(scan.source.files)):
+    # With more row groups than cores need, rows leave the cache before they are counted. Those of a wide log
+    # have many columns, which all cores decode together.
+    ahead = 1 if len(scan.models) > 1 else min(max(1, pl.thread_pool_size() // 2), _MOST_AHEAD)
+    with row_groups_ahead(ahead, local=bool(scan.source.files)):
         if not progress:
             yield lambda _: None
             return
