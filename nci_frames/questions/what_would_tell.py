@@ -5,7 +5,7 @@ import shlex
 import polars as pl
 
 from nci_frames.evaluation.labelling.cheapest import labels_in_words
-from nci_frames.evaluation.metrics import called_metric
+from nci_frames.evaluation.metrics import COSTS_OF_ONE, called_metric
 from nci_frames.questions.answer_lines import labels_for, measure_name
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import ReportQuestion
@@ -33,9 +33,11 @@ def _cheapest(comparison: Comparison) -> pl.DataFrame | None:
 
 def _say(table: pl.DataFrame, comparison: Comparison) -> list[str]:
     question = comparison.question
-    asked, name = called_metric(question.asked).metric.name, measure_name(question)
+    asked, name = called_metric(question.asked).label, measure_name(question)
+    # The command needs the costs, which are 1 each if nobody gave them.
+    asked = shlex.quote(f"{asked}(c_fp=1, c_fn=1)" if asked in COSTS_OF_ONE else asked)
     if question.f_beta and question.beta != 1:
-        asked += f" --beta {question.beta:g}"
+        asked += f" --beta {question.beta:.15g}"
     # If the value of the question is unknown, only that is reported.
     here = table.filter(prevalence=comparison.asked_prevalence)
     ends = table[sorted({0, len(table) - 1})]

@@ -1,5 +1,6 @@
 """What a report draws, and of whom; what is left out of long curves before they are drawn or resampled."""
 
+import shlex
 from typing import Any
 
 import altair as alt
@@ -17,7 +18,8 @@ from nci_frames.tables.numbers import format_threshold
 from tests.cases import first_quick
 from tests.chart_specs import rows_of
 from tests.comparisons import MODELS, comparison, questions
-from tests.logs import counts_at, unit_log
+from tests.logs import counts_at, random_log, unit_log
+from tests.small_jobs import ended
 
 
 @pytest.mark.thorough
@@ -141,6 +143,25 @@ def test_a_command_that_is_named_can_be_pasted() -> None:
     _, (said,) = cheapest([1e-5, 0.5], at=1e-5, metric="precision", threshold=-1.5e-5)
     assert f" at threshold {format_threshold(-1.5e-5)}; " in said
     assert said.endswith(" --threshold -1.5e-05")
+
+
+@pytest.mark.parametrize(
+    ("metric", "asked"),
+    [
+        ("net_benefit(threshold_probability=0.1)", "net_benefit(threshold_probability=0.1)"),
+        ("expected_cost", "expected_cost(c_fp=1, c_fn=1)"),
+        ("ppv", "precision"),
+    ],
+)
+def test_a_command_that_is_named_plans_for_the_metric_of_the_question(tmp_path, metric, asked) -> None:
+    _, (said,) = cheapest([1e-5, 0.5], at=1e-5, metric=metric, threshold=0.5)
+    path, plan = tmp_path / "log.parquet", tmp_path / "plan.csv"
+    random_log(400).filter(model="forest").write_parquet(path)
+    _, _, options = said.partition("nci-frames plan-labels LOG --pilot THIS_LOG ")
+    command = shlex.split(options)
+    assert command[command.index("--metric") + 1] == asked
+    ended(0, "plan-labels", path, "--pilot", path, *command, "--out", plan)
+    assert pl.read_csv(plan)["labels"].sum() > 0
 
 
 @pytest.mark.parametrize(
