@@ -50,11 +50,16 @@ class Shelf:
         SourceError
             If it cannot be read.
         """
-        path, problem = self.folder / POINTER, "it names no run"
+        path, problem = (
+            self.folder / POINTER,
+            "it does not name the latest run, its number and the last good run",
+        )
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
-            if isinstance(found, dict) and isinstance(found.get("path"), str):
-                return found
+            if _names_run(found) and isinstance(found.get("sequence"), int):
+                good = found.get("last_good")
+                if good is None or _names_run(good):
+                    return dict(found)
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
@@ -81,7 +86,7 @@ class Shelf:
         there = self.folder / "runs" / run
         if not there.exists():
             return
-        if _sequence_in(there) > int((self.pointer() or {}).get("sequence", 0)):
+        if _sequence_in(there) > (self.pointer() or {}).get("sequence", 0):
             # A run that was killed before the pointer was written was never shown.
             shutil.rmtree(there)
             return
@@ -132,6 +137,10 @@ def published_before(run: str, where: str) -> ConflictError:
     """Return the error for the name of a published run."""
     msg = "a run of that name has been published, and a run is published once"
     return ConflictError(msg, where=repr(where), found=repr(run), hint="name another run")
+
+
+def _names_run(found: object) -> bool:
+    return isinstance(found, dict) and all(isinstance(found.get(name), str) for name in ("run", "path"))
 
 
 def sequence_of(manifest: bytes) -> int:

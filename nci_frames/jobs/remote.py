@@ -43,9 +43,8 @@ class RemoteShelf(Shelf):
         if self._shown is not None:
             (self.folder / POINTER).write_bytes(self._shown.content)
             pointer = self.pointer() or {}
-            for run in (pointer, pointer.get("last_good") or {}):
-                if isinstance(run.get("path"), str):
-                    self._download(run["path"])
+            for run in filter(None, (pointer, pointer.get("last_good"))):
+                self._download(run["path"])
         yield
 
     def path_of(self, run: str) -> str:
@@ -95,7 +94,7 @@ class RemoteShelf(Shelf):
         runs: dict[str, dict[str, Any]] = {}
         for name, changed in self._store.names("runs/").items():
             runs.setdefault("/".join(name.split("/")[:2]), {})[name] = changed
-        own = int((self.pointer() or {}).get("sequence", 0))
+        own = (self.pointer() or {}).get("sequence", 0)
         told = []
         for path, files in runs.items():
             manifest = self._store.read(f"{path}/{MANIFEST}") if f"{path}/{MANIFEST}" in files else None

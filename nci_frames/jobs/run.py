@@ -120,7 +120,7 @@ class Run:
         self.shelf = shelf
         self.tell = tell
         self.pointer = shelf.pointer()
-        self.sequence = int(self.pointer["sequence"]) + 1 if self.pointer else 1
+        self.sequence: int = self.pointer["sequence"] + 1 if self.pointer else 1
         self.started = datetime.now(UTC)
         numbered = f"{self.sequence:06d}-{self.started:%Y%m%dT%H%M%SZ}"
         self.name = numbered if run is None else run

@@ -104,12 +104,24 @@ def test_runs_reports_and_counts_stand_for_their_logs(tmp_path):
         assert ended(0, "compare", before, tmp_path / "out", "-s", "country").output == expected
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"run": "one"}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        '{"run": "one", "sequence": 1}',
+        '{"run": "one", "path": "runs/one"}',
+        '{"run": "one", "path": "runs/one", "sequence": 1, "last_good": {"run": "one"}}',
+    ],
+)
 def test_a_damaged_pointer_of_a_job_is_said_to_be(tmp_path, text):
-    (tmp_path / "latest.json").write_text(text)
-    told = ended(3, "compare", tmp_path, tmp_path).stderr
-    assert "the pointer to the latest run cannot be read" in told
-    assert repr(str(tmp_path / "latest.json")) in told
+    write_nights(tmp_path / "logs", 1)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/latest.json").write_text(text)
+    for command in (("compare", tmp_path / "out", tmp_path / "out"), ("run", small_job(tmp_path))):
+        told = ended(3, *command).stderr
+        assert "the pointer to the latest run cannot be read" in told
+        assert repr(str(tmp_path / "out/latest.json")) in told
 
 
 @pytest.mark.thorough
