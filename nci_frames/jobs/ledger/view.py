@@ -164,7 +164,14 @@ class View:
     @cached_property
     def settings(self) -> CountingSettings:
         """The settings of the generation."""
-        return CountingSettings.from_json(self.made["settings"])
+        try:
+            return CountingSettings.from_json(self.made["settings"])
+        except TypeError as error:
+            msg, hint = (
+                "the ledger has settings that this version does not know",
+                "install a newer nci_frames",
+            )
+            raise self.table.lacks(msg, f"generation {self.generation!r}: {error}", hint) from error
 
     @cached_property
     def dtypes(self) -> dict[str, pl.DataType]:

@@ -15,6 +15,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.jobs.ledger import counting, storage
+from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.storage import content_hash
 from tests.logs import random_log
 from tests.small_jobs import SMALL, ended, small_job, write_logs
@@ -190,6 +191,17 @@ def test_a_commit_amid_a_checkpoint_damages_nothing(tmp_path, monkeypatch):
     # The last checkpoint has a hash again.
     (tmp_path / "ledger/_delta_log/_last_checkpoint").write_text("{}")
     assert not ledger.verify().is_empty()
+
+
+def test_a_ledger_of_a_newer_version_is_said_to_be(tmp_path, monkeypatch):
+    (path,) = write_logs(tmp_path / "logs", 1)
+    text = CountingSettings.to_json
+    monkeypatch.setattr(CountingSettings, "to_json", lambda self: f'{{"newer": 1, {text(self)[1:]}')
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    ledger.append(path, thresholds=GRID)
+    for read in (ledger.read, ledger.sources, ledger.generations):
+        with pytest.raises(nf.LedgerError, match=r"(?s)settings that this version does not know.*'newer'"):
+            read()
 
 
 def test_a_compaction_amid_a_commit_deletes_none_of_its_files(tmp_path, monkeypatch):
