@@ -60,9 +60,8 @@ def test_a_rank_of_a_value_that_the_log_does_not_support_is_dotted():
 @pytest.mark.parametrize(("models", "shown"), [(2, [1, 2]), (11, [1, 3, 5, 7, 9, 11])])
 def test_an_axis_of_ranks_names_each_once(models, shown):
     rows = [(f"m{i:02d}", eta, i + 1) for i in range(models) for eta in (0.01, 0.1)]
-    table = pl.DataFrame(rows, ["model", "prevalence", "rank"], orient="row").with_columns(
-        metric=pl.lit("pr_auc"), value=0.5, gap=0.0
-    )
+    table = pl.DataFrame(rows, ["model", "prevalence", "rank"], orient="row")
+    table = table.with_columns(metric=pl.lit("pr_auc"), value=0.5, gap=0.0)
     y = layers(nf.chart_rank_over_prevalence(table).to_dict())["lines"]["encoding"]["y"]
     assert y["axis"]["values"] == shown
 

@@ -270,9 +270,8 @@ def test_scores_of_several_models_are_counted_as_one_row_for_each(weights):
     weight = np.ones(rows) if weights is None else rng.choice(weights, rows)
     weight[::501] = -1
     label = pl.Series(rng.choice(["x", "y", "z"], rows).tolist()).scatter([3, 1400], [None, "other"])
-    log = pl.DataFrame({"label": label, "weight": weight, **scores}).with_columns(
-        bx=pl.when(pl.int_range(rows) % 13 > 0).then("bx")
-    )
+    log = pl.DataFrame({"label": label, "weight": weight, **scores})
+    log = log.with_columns(bx=pl.when(pl.int_range(rows) % 13 > 0).then("bx"))
     options = {"weight": None if weights is None else "weight", "on_invalid": "drop"}
     of = {model: {name: f"{model}{name}" for name in "xyz"} for model in "ab"}
     long = pl.concat([

@@ -79,9 +79,8 @@ def tied() -> nf.Comparison:
         for model, (tp, fp) in tables.items()
         for at, at_all in ((0.0, 1), (0.5, 0))
     ]
-    counts = pl.DataFrame(rows, ["model", "threshold", "tp", "fp"], orient="row").with_columns(
-        fn=1000 - pl.col("tp"), tn=20_000 - pl.col("fp")
-    )
+    counts = pl.DataFrame(rows, ["model", "threshold", "tp", "fp"], orient="row")
+    counts = counts.with_columns(fn=1000 - pl.col("tp"), tn=20_000 - pl.col("fp"))
     return nf.compare_models(counts, prevalence=GRID, repeats=20)
 
 

@@ -87,9 +87,8 @@ def test_listed_areas_have_a_rank_only_where_the_log_can_tell_the_value(prevalen
 
 @pytest.mark.parametrize("segments", [1_000, 1_001])
 def test_areas_of_very_many_segments_are_those_at_one_prevalence(segments):
-    log = pl.DataFrame({"model": "a", "merchant": pl.arange(2 * segments, eager=True) // 2}).with_columns(
-        label=pl.int_range(pl.len()) % 2, score=pl.int_range(pl.len()) % 3
-    )
+    log = pl.DataFrame({"model": "a", "merchant": pl.arange(2 * segments, eager=True) // 2})
+    log = log.with_columns(label=pl.int_range(pl.len()) % 2, score=pl.int_range(pl.len()) % 3)
     counts = nf.count_confusion(nf.scan_predictions(log, segments="merchant"), thresholds=[1.0])
     asked = nf.compare_models(counts, prevalence=[0.01, 0.02, 0.1], segments="merchant")
     etas = {0.01, 0.02, 0.1} if segments == 1_000 else {asked.middle_prevalence}

@@ -179,9 +179,8 @@ def test_only_fine_grids_of_prevalences_are_thinned(draw, steps):
 
 
 def saw(curves, teeth, height):
-    curve = pl.DataFrame({"x": np.linspace(0, 1, teeth)}).with_columns(
-        y=height * (pl.int_range(pl.len()) % 2)
-    )
+    curve = pl.DataFrame({"x": np.linspace(0, 1, teeth)})
+    curve = curve.with_columns(y=height * (pl.int_range(pl.len()) % 2))
     return pl.DataFrame({"model": [f"m{i}" for i in range(curves)]}).join(curve, how="cross")
 
 

@@ -116,9 +116,8 @@ def test_expressions_over_the_cells_of_a_mix_have_shares_of_its_rows(segments):
     """Each segment brings its share of the rows, of which its prevalence are positives, decided as there."""
     cells, etas, shares = zip(*segments, strict=True)
     names = [f"s{place}" for place in range(len(segments))]
-    tables = pl.DataFrame(cells, ["tp", "fn", "fp", "tn"], orient="row").with_columns(
-        pl.Series("segment", names), model=pl.lit("a"), threshold=0.5
-    )
+    tables = pl.DataFrame(cells, ["tp", "fn", "fp", "tn"], orient="row")
+    tables = tables.with_columns(pl.Series("segment", names), model=pl.lit("a"), threshold=0.5)
     field = pl.DataFrame({"segment": names, "prevalence": etas, "share": shares})
     read = ("tp", "fn", "fp", "tn", "positives", "negatives")
     metrics = [pl.col(name) for name in read]

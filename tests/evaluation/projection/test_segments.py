@@ -205,9 +205,8 @@ def test_rows_of_weight_a_hundred_support_a_pool_as_so_many_rows():
 
 
 def test_undefined_segments_are_skipped_and_counted():
-    rates = cells(("at", 40, 5, 10, 45), ("de", 0, 0, 8, 64), ("fr", 0, 3, 0, 7)).with_columns(
-        threshold=pl.Series([0.3, 0.5, 0.7])
-    )
+    rates = cells(("at", 40, 5, 10, 45), ("de", 0, 0, 8, 64), ("fr", 0, 3, 0, 7))
+    rates = rates.with_columns(threshold=pl.Series([0.3, 0.5, 0.7]))
     found = nf.roll_up(rates, over="country", metrics=["precision", "recall"])
     rows = {(r["metric"], r["average"]): r for r in found.iter_rows(named=True)}
     assert rows["precision", "macro"]["value"] == pytest.approx(40 / 45)

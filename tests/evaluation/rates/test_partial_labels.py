@@ -53,9 +53,8 @@ def test_rates_are_the_formula(bins: list[tuple[int, int, int]]) -> None:
         {"model": "a", "threshold": grid, **counted([k for k, _, _ in some], [m for _, m, _ in some])}
     )
     total = [k + m + other for k, m, other in some]
-    scored = pl.DataFrame({"model": "a", "threshold": grid, **counted([0] * len(total), total)}).select(
-        "model", "threshold", above="fp", below="tn"
-    )
+    scored = pl.DataFrame({"model": "a", "threshold": grid, **counted([0] * len(total), total)})
+    scored = scored.select("model", "threshold", above="fp", below="tn")
     found = nf.correct_partial_labels(labelled, scored)
     for place, row in enumerate(found.iter_rows(named=True), 1):
         for index, (rate, hits) in enumerate((("tpr", "tp"), ("fpr", "fp"))):
