@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -17,6 +18,7 @@ from nci_frames.jobs.scenario_values import scenario_values
 from nci_frames.jobs.small_segments import small_segments
 from nci_frames.jobs.traffic import traffic_tables
 from nci_frames.options.report import SegmentOptions
+from nci_frames.questions.units import Pools
 from tests.cases import first_quick
 from tests.logs import unit_log
 from tests.small_jobs import gate_job, job_text, read_json, small_job, write_log
@@ -192,3 +194,13 @@ def test_bounds_of_traffic_that_are_too_narrow_are_told(tmp_path, times, told):
     facts = dict(traffic_tables(file.job, file.job.traffic, *counted).facts())
     doubt = facts.get("bounds of the prevalence of the traffic")
     assert doubt is None if told is None else re.search(told, doubt)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.5])
+def test_rows_of_a_constant_score_are_worth_as_many_independent_ones(share):
+    """All units are alike: rounding alone made their variance."""
+    rng = np.random.default_rng(0)
+    log = pl.DataFrame({"model": "a", "label": rng.random(300) < share, "score": 0.5})
+    scan = nf.scan_predictions(log.with_columns(unit=pl.int_range(300) % 40), unit="unit")
+    counts = nf.count_confusion(nf.unit_buckets(scan, buckets=64), thresholds=[0.25, 0.5, 0.75])
+    assert Pools(counts, ()).worth(()).rows() == [("a", 1.0, 1.0)]

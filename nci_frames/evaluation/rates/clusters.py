@@ -121,7 +121,7 @@ def class_worth(
             together, alone = float(np.nansum(variance)), float(np.nansum(independent))
             if np.count_nonzero(of_bucket.sum(axis=1)) == 1:
                 mine[place] = 1 / even
-            elif together > 0:
+            elif together > 0 and alone > 0:
                 mine[place] = min(1.0, alone / together)
     keys = pl.concat(group.histogram.group for group in groups)
     return keys.with_columns(pl.Series(name, side) for name, side in zip(_WORTH, worth.T, strict=True))
