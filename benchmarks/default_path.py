@@ -6,8 +6,8 @@ Every run is a process of its own that also imports the library, in alternating 
 rows of five models as fraud detection has them (most scores near 0, one model with whole numbers), logits of
 four sizes, fifty models, whole numbers, and the shares of few neighbours: at 1,024 given thresholds, and with
 "auto". The report answers an alert budget; NumPy sorts the scores of each model and finds its threshold, and
-DuckDB adds up the rows of each score. Spark writes a log if `make spark` has installed it. With --write the
-tables are put into docs/performance.md.
+DuckDB adds up the rows of the highest scores. Spark writes a log if `make spark` has installed it. With
+--write the tables are put into docs/performance.md.
 """
 
 import argparse

@@ -16,9 +16,6 @@ from nci_frames.counting.drawing.row_hashes import hash_rows
 from nci_frames.counting.flags import best_scores, flagged_units, need_units
 from nci_frames.counting.kernels.mixing import mixed
 
-#: Units read at a time.
-BATCH_ROWS = 1 << 17
-
 
 def drawn_units(draw: Draw, told: dict[int, int]) -> pl.DataFrame:
     """Return the rows of the drawn units; for a comparison, those of both models."""
@@ -27,12 +24,11 @@ def drawn_units(draw: Draw, told: dict[int, int]) -> pl.DataFrame:
     best = pl.DataFrame()
     counted = np.zeros(len(draw.plan), np.int64)
     salt = mixed(np.array([draw.seed], np.uint64))
-    with draw.log.scan.source.reading():
-        for units, stratum in _paired(draw) if paired else _ranged(draw):
-            counted += np.bincount(stratum, minlength=len(labels))
-            order = mixed(hash_rows(units) ^ salt)
-            mine = units.with_columns(pl.Series("stratum", stratum), pl.Series("__order", order))
-            best = _first(pl.concat([best, mine] if len(best) else [mine]), labels)
+    for units, stratum in _paired(draw) if paired else _ranged(draw):
+        counted += np.bincount(stratum, minlength=len(labels))
+        order = mixed(hash_rows(units) ^ salt)
+        mine = units.with_columns(pl.Series("stratum", stratum), pl.Series("__order", order))
+        best = _first(pl.concat([best, mine] if len(best) else [mine]), labels)
     draw.need_rows(counted)
     two = draw.plan.select("model_a", "model_b").row(0) if paired else ()
     wanted = pl.col("model").is_in(two) if paired else pl.lit(value=True)
@@ -52,7 +48,7 @@ def _paired(draw: Draw) -> Iterator[tuple[pl.DataFrame, Rows]]:
     names = ["both", one["model_a"], one["model_b"], "none"]
     place = {names.index(name): k for k, name in enumerate(draw.plan["flagged_by"])}
     units = flagged_units(draw.log.scan, limits).select("unit", "stratum", "paired")
-    for batch in units.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False):
+    for batch in draw.log.scan.batches(units, maintain_order=False):
         stratum = batch["stratum"].replace_strict(place, default=-1, return_dtype=pl.Int64)
         if not batch["paired"].all() or stratum.min() == -1:
             msg = "the plan is that of another log: its units are flagged by others"
@@ -64,9 +60,7 @@ def _ranged(draw: Draw) -> Iterator[tuple[pl.DataFrame, Rows]]:
     """Yield units, and the stratum of each: the range of its highest score."""
     lower = draw.plan["score_lower"].to_numpy()
     model = one_model(draw.log.scan.models_there(), draw.log.named)
-    for batch in best_scores(draw.log.scan, model).collect_batches(
-        chunk_size=BATCH_ROWS, maintain_order=False
-    ):
+    for batch in draw.log.scan.batches(best_scores(draw.log.scan, model), maintain_order=False):
         need_units(batch["unit"], draw.log.scan.source.where)
         score = batch["score"].to_numpy()
         yield batch.select("unit"), np.searchsorted(lower.astype(score.dtype), score, side="right") - 1

@@ -259,7 +259,8 @@ def test_units_are_drawn_whole(monkeypatch):
     strata = np.searchsorted(plan["score_lower"], units["best"], "right") - 1
     assert units["stratum"].explode().to_list() == strata.tolist()
     # So they are in another order, and if few are read at a time.
-    monkeypatch.setattr("nci_frames.counting.drawing.units.BATCH_ROWS", 50)
+    for limit in ("_FEWEST_ROWS", "_MOST_ROWS"):
+        monkeypatch.setattr(f"nci_frames.counting.logs.reading.{limit}", 50)
     assert_frame_equal(
         nf.draw_labels(log.reverse(), plan, units=True, seed=1).collect(), drawn, check_row_order=False
     )
