@@ -85,12 +85,11 @@ def _priors(given: Any, labels: pl.DataType) -> Any:
     """Return the mix with classes converted to the type of the labels."""
     if isinstance(given, str):
         return given
+    of_option = f"the classes of {Option('priors')}"
     if isinstance(given, Mapping):
-        table = pl.DataFrame({"class": [*given], "prior": [*given.values()]})
-    else:
-        what, where, needed = "the file of priors", repr(str(given)), ["class", "prior"]
-        hint = "a CSV or Parquet file has the columns class, prior and perhaps scenario"
-        numbers = [*needed[1:], "lower", "upper"]
-        table = read_numbers(str(given), what, where=where, hint=hint, needed=needed, numbers=numbers)
-    classes = read_classes(table["class"], labels, f"the classes of {Option('priors')}")
-    return table.with_columns(classes.alias("class"))
+        return dict(zip(read_classes(given, labels, of_option), given.values(), strict=True))
+    what, where, needed = "the file of priors", repr(str(given)), ["class", "prior"]
+    hint = "a CSV or Parquet file has the columns class, prior and perhaps scenario"
+    numbers = [*needed[1:], "lower", "upper"]
+    table = read_numbers(str(given), what, where=where, hint=hint, needed=needed, numbers=numbers)
+    return table.with_columns(read_classes(table["class"], labels, of_option).alias("class"))

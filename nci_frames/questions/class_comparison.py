@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS, beta_value
-from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.errors import SchemaError
 from nci_frames.base.typing import Frame
 from nci_frames.counts.class_counts import Priors, added_rows, scenarios_of
 from nci_frames.evaluation.classes.class_log import collected, rates_of
@@ -177,12 +177,14 @@ class ClassComparison:
     def winners(self) -> pl.DataFrame:
         """Exact ranges of the best model over the share of each class, with the others in proportion.
 
-        ``class`` (as text), ``start``, ``end``, ``model``, ``tied``. Raises ParameterError if the mix has
-        only one class.
+        ``class`` (as text), ``start``, ``end``, ``model``, ``tied``. Raises SchemaError if there is only one
+        class.
         """
         if not self.varied:
-            hint = "a mix of one class has no proportions of the others"
-            raise ParameterError("no class has a share that can vary", hint=hint)
+            hint = "add rows of other classes; project_classes evaluates a single class"
+            raise SchemaError(
+                "no other class has a share to vary", found=f"the class {self.classes[0]!r}", hint=hint
+            )
         parts = []
         for name in self.varied:
             start, end = self._mix_at(name, 0.0), self._mix_at(name, 1.0)
@@ -195,7 +197,7 @@ class ClassComparison:
         """The leading models along the share of each class; empty if no model has a value."""
         parts = self.winners.partition_by("class", maintain_order=True, as_dict=True)
         read = {str(name): read_leads(part, low=0, high=1) for (name,), part in parts.items()}
-        return {name: [lead for lead in leads if any(lead.models)] for name, leads in read.items()}
+        return {name: [lead for lead in leads if lead.models[0] is not None] for name, leads in read.items()}
 
     def _mix_at(self, name: str, share: float) -> dict[Any, float]:
         """Return the mix in which a class has this share, with the others in proportion."""

@@ -52,6 +52,14 @@ def test_priors_and_costs_of_dates_and_of_booleans_are_read(tmp_path):
         assert sorted(found["mixes"]["given"]) == [0.2, 0.8]
 
 
+def test_shares_that_are_none_are_an_argument_that_is_wrong(tmp_path):
+    log().write_parquet(tmp_path / "log.parquet")
+    asked = (tmp_path / "log.parquet", "-o", tmp_path / "out", *OF_MODELS, "--priors", "1=-0.5,2=1.5,3=0")
+    said = ended(2, "report", *asked).output
+    assert "--priors must be numbers within [0, 1]" in said
+    assert "-0.5 of class 1" in said
+
+
 @pytest.mark.long
 def test_the_command_writes_what_python_says(tmp_path):
     done = report(tmp_path, *OF_MODELS, "--unit", "unit", "--priors", "1=0.1,2=20%,3=0.7", "--beta", "2",

@@ -148,6 +148,22 @@ def test_a_mix_of_one_class_varies_only_the_others():
     assert set(found.winners["class"]) == {"bee", "cat"}
 
 
+def test_a_log_of_one_class_lacks_another_whose_share_could_vary():
+    found = nf.compare_classes(counts(units=False).filter(label="ant"), metric="accuracy")
+    assert found.answer["value"].null_count() == 0
+    with pytest.raises(nf.SchemaError, match="no other class has a share to vary"):
+        _ = found.winners
+
+
+def test_a_model_without_a_name_may_lead():
+    unnamed = counts(units=False).with_columns(pl.col("model").replace("a", ""))
+    found, known = (nf.compare_classes(each, priors=FIELD) for each in (unnamed, counts(units=False)))
+    for name, leads in known.leads.items():
+        assert ["a" if lead.models == ("",) else lead.models[0] for lead in found.leads[name]] == [
+            lead.models[0] for lead in leads
+        ]
+
+
 @pytest.mark.thorough
 def test_every_question_has_an_answer_and_a_chart_if_it_draws_one():
     found = nf.compare_classes(counts(), priors=FIELD)
