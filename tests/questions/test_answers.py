@@ -300,6 +300,16 @@ def test_the_lowest_cost_is_the_best_also_where_the_order_is_not_known():
     assert told.endswith(said)
 
 
+def test_a_model_that_had_better_raise_no_alert_is_compared_without_its_alerts():
+    """At its only threshold above 0 it costs six times as much, but none need be used."""
+    at = {"model": ["a", "a", "b", "b"], "threshold": [0.0, 1.0] * 2, "resolution": "exact"}
+    counts = counts_at([60, 3, 60, 30], [2000, 2, 2000, 600], 60, 2000, **at)
+    question = nf.Question(prevalence=0.05, cost=(1, 1))
+    answer = nf.compare_models(counts, question=question, prevalence=[0.05]).answer
+    shown = answer.select("model", "threshold", "rank", "distinguishable")
+    assert shown.rows() == [("a", 1.0, 1, False), ("b", math.inf, 2, False)]
+
+
 def test_the_cost_of_no_alert_is_known_and_what_alerts_would_change_is_not():
     """Each model's best threshold is above all scores, since negatives have the higher ones."""
     log = pl.DataFrame({"label": [1] * 20 + [0] * 500, "score": [*range(20), *range(10, 510)]})

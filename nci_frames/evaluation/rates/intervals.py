@@ -6,7 +6,7 @@ Each interval is a pair of Polars expressions of hits and trials; beta quantiles
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,7 @@ from nci_frames.schemas import CELLS, checked
 Interval = Literal["wilson", "clopper_pearson", "jeffreys", "agresti_coull", "hoeffding"]
 AccuracyMethod = Literal["wald", "wilson", "clopper_pearson", "jeffreys", "agresti_coull", "hoeffding"]
 Bounds = tuple[pl.Expr, pl.Expr]
+Numbers = TypeVar("Numbers", pl.Expr, Floats)
 
 #: Quantiles that a thread computes at a time.
 _AT_ONCE = 1 << 14
@@ -68,22 +69,15 @@ def _wald(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
 
 
 def _wilson(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
-    z2 = normal_quantile(level) ** 2
-    half = (z2 * (hits * (trials - hits) / trials + z2 / 4)).sqrt()
-    upper = (hits + z2 / 2 + half) / (trials + z2)
+    return wilson_bounds(hits / trials, trials, normal_quantile(level))
+
+
+def wilson_bounds(rates: Numbers, trials: Numbers, z: Any) -> tuple[Numbers, Numbers]:
+    """Return the Wilson bounds of each rate; *z* is the number of standard errors."""
+    z2, hits = z * z, trials * rates
+    above = hits + (z2 / 2 + (z2 * (hits * (1 - rates) + z2 / 4)) ** 0.5)
     # The lower bound comes from the known product of the bounds, which avoids cancellation.
-    lower = pl.when(hits > 0).then(hits * hits / (trials * (trials + z2) * upper)).otherwise(0.0)
-    return lower, pl.when(hits < trials).then(upper).otherwise(1.0)
-
-
-def wilson_bounds(rates: Floats, trials: Floats, z: float | Floats) -> FloatPair:
-    """Return the Wilson bounds of each rate."""
-    z2 = np.square(z)
-    half = np.sqrt(z2 * (trials * rates * (1 - rates) + z2 / 4))
-    upper = (trials * rates + z2 / 2 + half) / (trials + z2)
-    # From the known product of the bounds, which avoids cancellation.
-    lower = trials * rates * rates / ((trials + z2) * upper)
-    return np.where(rates > 0, lower, 0.0), np.where(rates < 1, upper, 1.0)
+    return hits * rates / above, above / (trials + z2)
 
 
 def exact_bounds(rates: Floats, trials: Floats, z: float | Floats) -> FloatPair:

@@ -122,6 +122,14 @@ def test_bounds_hold_the_mix(field, rates, sizes):
     assert np.mean(told, axis=0).min() > (0.95 - 3 * 0.034 if rates is RATES else 0.9)
 
 
+def test_a_decision_that_only_an_absent_class_gets_decides_nothing():
+    """The equation of the decision that hardly any row should get ruled all others."""
+    rates, field = np.array([[6, 1, 1, 2], [1, 8, 1, 0], [1, 2, 7, 0]]) / 10, np.array([0.0, 0.5, 0.5])
+    rng = np.random.default_rng(3)
+    found = [mix_of(drawn(rng, (150, 100, 60), 500, field, rates)) for _ in range(20)]
+    assert np.mean([held(mix, field) for mix in found if mix["supported"].all()], axis=0).min() > 0.85
+
+
 def test_bins_of_scores_are_taken_as_decisions_are():
     """With a large reference, the mix is that of plain EM over the cells, of known laws."""
     rng = np.random.default_rng(9)

@@ -35,6 +35,17 @@ def test_two_bins_are_the_formula_of_rogan_and_gladen(tp, fp, positives, negativ
             assert abs(0.23 - share) / variance**0.5 == pytest.approx(norm.isf(0.025), rel=1e-9)
 
 
+def test_a_bin_of_fewer_than_ten_negatives_is_joined_to_the_next():
+    """Six negatives more would narrow the interval to three fifths of what 20 of them tell."""
+    tp, fp, above = np.array([60, 30]), np.array([20, 14]), np.array([900, 500])
+    place = {"model": "a", "threshold": [0.6, 0.7]}
+    reference = counts_at(tp, fp, 100, 1000, **place)
+    traffic = pl.DataFrame({**place, "above": above, "below": 10_000 - above})
+    found = [nf.estimate_prevalence(reference[some], traffic[some]) for some in ([0, 1], [1])]
+    told = ("prevalence", "lower", "upper")
+    assert found[0].select(told).equals(found[1].select(told))
+
+
 bins = st.lists(st.tuples(*[st.integers(20, 200)] * 3), min_size=2, max_size=8)
 
 

@@ -8,11 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
+from mpmath import mp
 from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
 import nci_frames as nf
-from nci_frames.evaluation.rates.intervals import Interval
+from nci_frames.evaluation.rates.intervals import Interval, wilson_bounds
 from tests.cases import first_quick
 from tests.logs import counts_at
 
@@ -53,6 +54,16 @@ def test_equal_to_statsmodels(name: Any, method: str, level: float) -> None:
         rates = nf.compute_rates(counts_of(cases).lazy(), interval=name, level=level)
         found = rates.select(BOUNDS).to_numpy().T
         assert found == pytest.approx(np.concatenate(wanted), rel=1e-9, abs=0)
+
+
+def test_the_lower_bound_of_a_share_of_a_row_does_not_cancel() -> None:
+    """Wilson's formula of the upper bound loses it: 684.5 - 684.5."""
+    lower, upper = wilson_bounds(np.array([1e-9]), np.array([100.0]), 37.0)
+    with mp.workdps(50):
+        hits, rows, z2 = mp.mpf(1e-9) * 100, mp.mpf(100), mp.mpf(37) ** 2
+        half = mp.sqrt(z2 * (hits * (rows - hits) / rows + z2 / 4))
+        wanted = [float((hits + z2 / 2 + side) / (rows + z2)) for side in (-half, half)]
+    assert [lower[0], upper[0]] == pytest.approx(wanted, rel=1e-12, abs=0)
 
 
 def test_jeffreys_includes_what_no_row_speaks_against() -> None:
