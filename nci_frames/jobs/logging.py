@@ -1,13 +1,12 @@
 """Log of a run on standard error, one line per event, as text or JSON."""
 
-import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 import click
 import polars as pl
 
-from nci_frames.reporting.json import plain
+from nci_frames.base.json_text import json_text
 
 #: Function called with an event and its facts.
 Tell = Callable[..., object]
@@ -31,9 +30,7 @@ def teller(form: str) -> Tell:
             name: value.isoformat() if isinstance(value, datetime) else value for name, value in facts.items()
         }
         if form == "json":
-            line = json.dumps(
-                plain({**told, "event": event, "timestamp": time, "level": "info"}), allow_nan=False
-            )
+            line = json_text({**told, "event": event, "timestamp": time, "level": "info"})
         else:
             line = f"{time} {event} " + " ".join(f"{name}={_value(value)}" for name, value in told.items())
         click.echo(line, err=True)

@@ -160,7 +160,7 @@ def make_report(
     known = count_segments(()) if count_segments is not None and some else by_unit
     pooled = small_segments(counts, segments, small, known)
     if field is not None:
-        field = field_with_small_pooled(field, counts, pooled, segments)
+        field = field_with_small_pooled(field, counts, pooled)
     counts = with_small_pooled(counts, pooled)
     _need_memory(counts, segments)
     if by_unit is not None and {*segments} <= {*by_unit.columns}:

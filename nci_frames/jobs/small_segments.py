@@ -1,6 +1,7 @@
 """Counts -> counts with small segments merged into one."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import polars as pl
 
@@ -11,8 +12,14 @@ from nci_frames.options.report import SegmentOptions
 from nci_frames.questions.units import Pools
 from nci_frames.schemas import COUNTS, REPEAT, key_text, undefined_is_nan
 
-#: Column with the name of the merged segment.
-_NAME = "__other"
+
+class SmallSegments(NamedTuple):
+    """Segments that become one."""
+
+    #: The values of their keys.
+    segments: pl.DataFrame
+    #: The name of the merged segment, which no other segment has: "other", if that is free.
+    name: str
 
 
 @undefined_is_nan()
@@ -22,10 +29,8 @@ def small_segments(
     least: SegmentOptions,
     by_unit: pl.DataFrame | None = None,
     also: pl.DataFrame | None = None,
-) -> pl.DataFrame:
+) -> SmallSegments:
     """Return the segments where every model has fewer positives, or fewer negatives, than required.
-
-    A further column has the name of the merged segment, which no other segment has: "other", if that is free.
 
     With units, effective numbers of independent rows are compared, as in gates. Only one repeat of a
     cross-validation is counted, since all have the same rows.
@@ -45,7 +50,7 @@ def small_segments(
         Counts of another log whose segments will be merged likewise.
     """
     if not keys or not max(least.min_positives, least.min_negatives):
-        return counts.clear().with_columns(pl.lit("").alias(_NAME)).select(*keys, _NAME)
+        return SmallSegments(counts.clear().select(keys), "")
     repeat = REPEAT if REPEAT in counts.columns else None
     worth = Pools(counts if by_unit is None else by_unit, keys, repeat).worth(keys)
     own = one_repeat(counts) if worth is None else counts
@@ -60,7 +65,7 @@ def small_segments(
     few = (pl.col("positives") < least.min_positives) | (pl.col("negatives") < least.min_negatives)
     small = of_segment.filter(few).select(keys)
     logs = [of_segment] if also is None else [of_segment, also]
-    return small.with_columns(pl.lit(_free_name(logs, small)).alias(_NAME))
+    return SmallSegments(small, _free_name(logs, small))
 
 
 def _free_name(logs: Sequence[pl.DataFrame], small: pl.DataFrame) -> str:
@@ -74,17 +79,15 @@ def _free_name(logs: Sequence[pl.DataFrame], small: pl.DataFrame) -> str:
     return name
 
 
-def with_small_pooled(counts: pl.DataFrame, small: pl.DataFrame) -> pl.DataFrame:
+def with_small_pooled(counts: pl.DataFrame, small: SmallSegments) -> pl.DataFrame:
     """Merge segments into one segment; keys become strings."""
-    if small.is_empty():
+    if small.segments.is_empty():
         return counts
-    before = {f"was_{place}": pl.col(key) for place, key in enumerate(_keys(small))}
+    before = {f"was_{place}": pl.col(key) for place, key in enumerate(small.segments.columns)}
     return pooled_counts(_renamed(counts.with_columns(**before), small), over=list(before))
 
 
-def field_with_small_pooled(
-    field: pl.DataFrame, counts: pl.DataFrame, small: pl.DataFrame, keys: Sequence[str]
-) -> pl.DataFrame:
+def field_with_small_pooled(field: pl.DataFrame, counts: pl.DataFrame, small: SmallSegments) -> pl.DataFrame:
     """Return the field for the segments of ``with_small_pooled``.
 
     The prevalence of the merged segment is the mean of its parts, weighted by their shares of the traffic,
@@ -99,15 +102,13 @@ def field_with_small_pooled(
         Counts before small segments were merged.
     small
         The small segments.
-    keys
-        The keys of the segments.
 
     Raises
     ------
     ParameterError, SchemaError
         If the field does not fit these segments.
     """
-    if small.is_empty():
+    if small.segments.is_empty():
         return field
     counts = weighted_sums(counts)
     group = COUNTS.keys(counts.columns)
@@ -115,7 +116,7 @@ def field_with_small_pooled(
     on = [name for name in known.columns if name not in ("prevalence", "share")]
     cells = pl.sum_horizontal(pl.col(name).first() for name in ("tp", "fp", "fn", "tn"))
     sizes = counts.group_by("model", *group).agg(__rows=cells)
-    parts = sizes.group_by(list(dict.fromkeys([*on, *keys]))).agg(pl.col("__rows").sum())
+    parts = sizes.group_by(list(dict.fromkeys([*on, *small.segments.columns]))).agg(pl.col("__rows").sum())
     parts = parts.join(known, on=on, nulls_equal=True)
     rows, eta, weight = pl.col("__rows"), pl.col("prevalence"), pl.col("__weight")
     shares = "share" in known.columns
@@ -127,13 +128,9 @@ def field_with_small_pooled(
     return pooled.agg(prevalence=kept, **({"share": weight.sum()} if shares else {})).sort(on)
 
 
-def _renamed(frame: pl.DataFrame, small: pl.DataFrame) -> pl.DataFrame:
+def _renamed(frame: pl.DataFrame, small: SmallSegments) -> pl.DataFrame:
     """Return a frame where the keys of all small segments are the name of the merged one."""
-    keys = _keys(small)
-    named = frame.join(small, on=keys, how="left", nulls_equal=True)
-    texts = {key: pl.coalesce(_NAME, key_text(key, named.schema[key])) for key in keys}
-    return named.with_columns(**texts).drop(_NAME)
-
-
-def _keys(small: pl.DataFrame) -> list[str]:
-    return small.drop(_NAME).columns
+    keys, merged = small.segments.columns, pl.lit(small.name).alias("__merged")
+    named = frame.join(small.segments.with_columns(merged), on=keys, how="left", nulls_equal=True)
+    texts = {key: pl.coalesce("__merged", key_text(key, named.schema[key])) for key in keys}
+    return named.with_columns(**texts).drop("__merged")

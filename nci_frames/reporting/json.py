@@ -1,13 +1,12 @@
 """A comparison -> a JSON summary for programs, described by docs/report.schema.json."""
 
 import dataclasses
-import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
+from nci_frames.base.json_text import json_text
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.order import Order
@@ -42,6 +41,7 @@ def render_json(comparison: Comparison, /, **more: Any) -> str:
     >>> import polars as pl
     >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
     >>> comparison = nf.compare_models(nf.count_confusion(log, thresholds="exact"), prevalence=[0.01, 0.5])
+    >>> import json
     >>> json.loads(render_json(comparison))["answer"][0]["model"]
     'a'
     """
@@ -101,7 +101,7 @@ def _text(content: Content, own: Mapping[str, Any]) -> str:
         "facts": [{"label": label, "value": value} for label, value in content.facts],
         **own,
     }
-    return json.dumps(plain(written), ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False) + "\n"
+    return json_text(written, ensure_ascii=False, sort_keys=True, indent=1) + "\n"
 
 
 def _order(order: Order) -> dict[str, Any]:
@@ -149,20 +149,3 @@ def _groups(comparison: Comparison, frame: pl.DataFrame, columns: Sequence[str])
         {"segment": {key: row[key] for key in keys}, **{name: row[name] for name in columns}}
         for row in frame.to_dicts()
     ]
-
-
-def plain(value: object) -> object:
-    """Convert values for JSON: infinities to words, NaN to null, dates to text."""
-    match value:
-        case None | bool() | int() | str():
-            return value
-        case float():
-            if math.isnan(value):
-                return None
-            return value if math.isfinite(value) else "infinity" if value > 0 else "-infinity"
-        case Mapping():
-            return {str(key): plain(item) for key, item in value.items()}
-        case list() | tuple():
-            return [plain(item) for item in value]
-        case _:
-            return str(value)

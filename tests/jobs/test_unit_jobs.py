@@ -150,7 +150,7 @@ def test_min_positives_of_segments_count_independent_rows(paths):
 
     def small(rows: pl.DataFrame, least: int, by_unit: pl.DataFrame | None = None) -> list[str]:
         found = small_segments(rows, ["country"], SegmentOptions(min_negatives=least), by_unit)
-        return sorted(found["country"])
+        return sorted(found.segments["country"])
 
     negatives = alone.filter(threshold=0.0, model="forest", country="de")["fp"].item()
     assert small(alone, negatives) == ["at"]

@@ -469,17 +469,17 @@ def test_small_segments_become_one():
     )
     least = sorted(positives.values())[1]
     small = small_segments(counts, ["country"], SegmentOptions(min_positives=least))
-    assert set(small["country"]) == {name for name, number in positives.items() if number < least}
+    assert set(small.segments["country"]) == {name for name, number in positives.items() if number < least}
     pooled = with_small_pooled(counts, small)
     renamed = log.with_columns(
-        country=pl.when(pl.col("country").eq_missing(small["country"][0]))
+        country=pl.when(pl.col("country").eq_missing(small.segments["country"][0]))
         .then(pl.lit("other"))
         .otherwise("country")
     )
     wanted = nf.count_confusion(renamed, thresholds=[0.0, 0.5], by=["country", "fold"])
     columns = ["model", "country", "fold", "threshold", "tp", "fp", "fn", "tn"]
     assert pooled.select(columns).sort(columns).equals(wanted.select(columns).sort(columns))
-    assert small_segments(counts, ["country"], SegmentOptions()).is_empty()
+    assert small_segments(counts, ["country"], SegmentOptions()).segments.is_empty()
 
 
 def test_small_segments_do_not_become_a_segment_of_the_log():

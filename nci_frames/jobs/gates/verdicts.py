@@ -6,11 +6,11 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.base.json_text import json_text
 from nci_frames.jobs.gates.judge import overall
 from nci_frames.jobs.history import count_arrivals
 from nci_frames.jobs.job_file.gates import Gate
 from nci_frames.reporting.gates import bounded, promised, segment_name
-from nci_frames.reporting.json import plain
 
 #: Maximum length of the line for a chat, without the link.
 _LINE = 600
@@ -69,7 +69,7 @@ def as_json(facts: Mapping[str, Any], name: str, table: pl.DataFrame) -> str:
     """Return facts of a run as JSON, with the rows of a table as *name*; their segments are already JSON."""
     segments = [None if text is None else json.loads(text) for text in table["segment"]]
     rows = [row | {"segment": told} for row, told in zip(table.to_dicts(), segments, strict=True)]
-    return json.dumps(plain({**facts, name: rows}), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text({**facts, name: rows}, indent=2, ensure_ascii=False) + "\n"
 
 
 def chat_line(job: str, run: str, verdicts: pl.DataFrame, arrived: pl.DataFrame, link: str) -> str:

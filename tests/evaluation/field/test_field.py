@@ -247,9 +247,7 @@ def test_small_segments_have_a_prevalence_together(shares):
     field = pl.DataFrame([(c, eta, share) for c, (eta, share) in given.items()], orient="row",
                          schema=["country", "prevalence", "share"])  # fmt: skip
     small = small_segments(counts, ["country", "tier"], SegmentOptions(min_positives=10))
-    found = field_with_small_pooled(
-        field if shares else field.drop("share"), counts, small, ["country", "tier"]
-    )
+    found = field_with_small_pooled(field if shares else field.drop("share"), counts, small)
     assert found["country"].to_list() == ["at", "fr", "other"]
     assert found["prevalence"][:2].to_list() == [0.01, 0.02]
     at, de = (0.5 * 100 / 500, 0.3) if shares else (100, 100)
@@ -260,7 +258,7 @@ def test_small_segments_have_a_prevalence_together(shares):
     nf.compute_areas(pooled, prevalence=found)
     # Segments that are none of the log are refused as before.
     with pytest.raises(nf.ParameterError, match="a segment that is not judged"):
-        field_with_small_pooled(field.with_columns(country=pl.lit("us")).head(1), counts, small, ["country"])
+        field_with_small_pooled(field.with_columns(country=pl.lit("us")).head(1), counts, small)
 
 
 @pytest.mark.long
