@@ -1,14 +1,16 @@
 """Runs of consecutive rows with the same keys, which are the groups of a sorted frame."""
 
 import itertools
+from collections import deque
 from collections.abc import Callable
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.base.threads import map_in_threads
 from nci_frames.base.typing import Flags, Rows
-from nci_frames.schemas.untouched import as_arrow
+from nci_frames.schemas.untouched import WITHOUT_ARROW, as_arrow
 
 
 def group_starts(frame: pl.DataFrame, keys: list[str]) -> Rows:
@@ -37,10 +39,14 @@ def _note_beside_row_before(
     compare it with itself shifted.
     """
     ends = np.cumsum(column.chunk_lengths())
-    alike: dict[int, NDArray[np.uint64]] = {}
-    for chunk, end in zip(column.get_chunks(), ends.tolist(), strict=True):
-        if not _is_one_text(chunk, alike):
-            found[end - len(chunk) : max(end - 1, 0)] |= compare(chunk[1:], chunk[:-1])
+    alike: dict[int, NDArray[np.integer]] = {}
+    chunks = zip(column.get_chunks(), ends.tolist(), strict=True)
+    unlike = [(chunk, end) for chunk, end in chunks if not _is_one_value(chunk, alike)]
+
+    def note(chunk: pl.Series, end: int) -> None:
+        found[end - len(chunk) : max(end - 1, 0)] |= compare(chunk[1:], chunk[:-1])
+
+    deque(map_in_threads(note, *zip(*unlike, strict=True)), maxlen=0)
     between = ends[(ends > 0) & (ends < len(column))]
     if len(between):
         found[between - 1] |= compare(column[between], column[between - 1])
@@ -55,21 +61,26 @@ def _above(values: pl.Series, before: pl.Series) -> Flags:
     return np.asarray(values.to_numpy() > before.to_numpy())
 
 
-def _is_one_text(chunk: pl.Series, alike: dict[int, NDArray[np.uint64]]) -> bool:
-    """Return whether all values are certainly the same string, in a fifth of the time of comparing them.
+def _is_one_value(chunk: pl.Series, alike: dict[int, NDArray[np.integer]]) -> bool:
+    """Return whether all values are certainly the same text or integer, in a fifth of the time of comparing.
 
     *alike* has the longest run of equal values at each address, for chunks that share memory.
     """
-    if len(chunk) < 2 or chunk.dtype != pl.String or chunk.null_count():
+    if len(chunk) < 2 or chunk.null_count():
         return False
-    held = as_arrow(chunk)[0]
-    # Strings with equal views (16 bytes each) are equal.
-    views = np.frombuffer(held.buffers()[1], np.uint64)[2 * held.offset : 2 * (held.offset + len(held))]
-    known = alike.setdefault(views.ctypes.data, views[:2])
-    if not np.array_equal(views[len(known) :], views[len(known) - 2 : -2]):
+    if chunk.dtype == pl.String:
+        # Strings with equal views (16 bytes each) are equal.
+        held, width = as_arrow(chunk)[0], 2
+        values = np.frombuffer(held.buffers()[1], np.int64)[2 * held.offset : 2 * (held.offset + len(held))]
+    elif chunk.dtype.is_integer() and chunk.dtype not in WITHOUT_ARROW:
+        values, width = chunk.to_numpy(), 1
+    else:
         return False
-    if len(views) > len(known):
-        alike[views.ctypes.data] = views
+    known = alike.setdefault(values.ctypes.data, values[:width])
+    if not np.array_equal(values[len(known) :], values[len(known) - width : -width]):
+        return False
+    if len(values) > len(known):
+        alike[values.ctypes.data] = values
     return True
 
 

@@ -12,7 +12,7 @@ import polars as pl
 #: The attribute of a frame that holds the references.
 _MADE = "_nci_frames_made"
 #: Types that Arrow lacks: their columns are always checked again.
-_WITHOUT_ARROW = (pl.Int128, pl.UInt128)
+WITHOUT_ARROW = (pl.Int128, pl.UInt128)
 
 
 def remember(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
@@ -30,7 +30,7 @@ def is_untouched(frame: pl.DataFrame, names: Sequence[str]) -> bool:
 
 
 def _is_same(one: pl.Series, other: pl.Series) -> bool:
-    if one.dtype != other.dtype or one.dtype in _WITHOUT_ARROW:
+    if one.dtype != other.dtype or one.dtype in WITHOUT_ARROW:
         return False
     # Hold both while comparing: freed memory may be reused.
     held, beside = as_arrow(one), as_arrow(other)

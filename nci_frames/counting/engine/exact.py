@@ -1,8 +1,9 @@
 """Counting at every distinct score: rows are collected compactly, then sorted group by group.
 
-Score, class and weight of each row are kept in blocks ordered by group. A large group is sorted alone, small
-ones together. The counts of each part are a chunk of the result, without a copy, and chunks share the memory
-of repeated keys.
+Score, class and weight of each row are kept in blocks ordered by group. Score and class are one integer: the
+bit patterns of floats of one sign are ordered by magnitude, and the sign bit is free for the class. A large
+group is sorted alone, small ones together. The counts of each part are a chunk of the result, without a copy,
+and chunks share the memory of repeated keys.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -45,14 +46,21 @@ _CHUNK_ROWS = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows with the numbers of their groups."""
+    """Rows of some groups, first those with negative scores."""
 
     groups: int
+    #: Twice the bits of the magnitude of the score, plus the class.
+    bits: NDArray[np.unsignedinteger]
+    #: Number of rows with negative scores.
+    below: int
     #: 16 bits, since their stable sort is a radix sort; unused for a single group.
     numbers: NDArray[np.uint16]
-    scores: Floats
-    labels: NDArray[np.bool_]
     weights: NDArray[np.float64] | None
+
+    @property
+    def kind(self) -> np.dtype[np.floating]:
+        """Type of the scores."""
+        return np.dtype(f"f{self.bits.itemsize}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +89,18 @@ def columns_of_counts(*, weighted: bool) -> dict[str, pl.DataType]:
 def count_distinct(rows: Rows) -> tuple[NDArray[np.int64], Distinct]:
     """Return the number of distinct scores of each group, and the counts at each score.
 
-    The array of scores is overwritten. Weights are added in the order of the rows, so sums are reproducible.
+    The array of bits is overwritten. Weights are added in the order of the rows, so sums are reproducible.
     """
-    # Adding zero turns -0.0 into 0.0, so that both are the same score.
-    np.add(rows.scores, 0, out=rows.scores)
     if rows.groups == 1 and rows.weights is None:
-        counted = count_one(rows.scores, rows.labels)
+        counted = count_one(rows)
         return np.array([len(counted[0])]), counted
-    numbers = rows.numbers if rows.groups > 1 else np.zeros(len(rows.scores), np.uint16)
-    order = np.argsort(rows.scores, kind=None if rows.weights is None else "stable")
+    labels = (rows.bits & 1).astype(np.bool_)
+    scores = (rows.bits >> 1).view(rows.kind)
+    np.negative(scores[: rows.below], out=scores[: rows.below])
+    numbers = rows.numbers if rows.groups > 1 else np.zeros(len(scores), np.uint16)
+    order = np.argsort(scores, kind=None if rows.weights is None else "stable")
     order = order[np.argsort(numbers[order], kind="stable")]
-    scores, labels, numbers = rows.scores[order], rows.labels[order], numbers[order]
+    scores, labels, numbers = scores[order], labels[order], numbers[order]
     first = np.flatnonzero(_begins(scores) | _begins(numbers))
     group = numbers[first]
     sizes = np.bincount(group, minlength=rows.groups)
@@ -113,24 +122,13 @@ def count_distinct(rows: Rows) -> tuple[NDArray[np.int64], Distinct]:
     return sizes, (scores[first], true[group] - fn, (size - true)[group] - tn, fn, tn)
 
 
-def count_one(scores: Floats, labels: NDArray[np.bool_]) -> Distinct:
-    """Count the rows of one group. The scores must not contain -0.0; their array is overwritten.
-
-    Label and score are sorted as one integer: the bit patterns of floats of one sign are ordered by
-    magnitude, and the sign bit is free for the label.
-    """
-    bits = scores.view(f"u{scores.itemsize}")
-    negative = scores < 0 if scores.min(initial=0) < 0 else None
-    np.left_shift(bits, 1, out=bits)
-    bits |= labels
-    if negative is None:
-        bits.sort()
-    else:
-        below, above = bits[negative], bits[~negative]
-        below.sort()
-        above.sort()
-        bits = np.concatenate([below[::-1], above])
-    return count_sorted(bits, 0 if negative is None else len(below), scores.dtype)
+def count_one(rows: Rows) -> Distinct:
+    """Count the rows of one group; their array is overwritten."""
+    below, others = rows.bits[: rows.below], rows.bits[rows.below :]
+    below.sort()
+    below[:] = below[::-1].copy()
+    others.sort()
+    return count_sorted(rows.bits, rows.below, rows.kind)
 
 
 def _begins(values: NDArray[np.generic]) -> NDArray[np.bool_]:
@@ -143,12 +141,17 @@ def _begins(values: NDArray[np.generic]) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Rows ordered by group number."""
+    """Rows ordered by group number, in each group first those with negative scores."""
 
-    bounds: NDArray[np.intp]  # the first row of each group number, and the number of rows
-    scores: Floats
-    labels: NDArray[np.bool_]
+    #: The first row of each of these runs, two per group, and the number of rows.
+    bounds: NDArray[np.int64]
+    bits: NDArray[np.unsignedinteger]  # as in Rows
     weights: NDArray[np.float64] | None
+
+    @property
+    def groups(self) -> int:
+        """Number of groups with bounds; those seen first after the block have none."""
+        return len(self.bounds) // 2
 
 
 def together(batches: Iterable[Batch], groups: GroupNumbers) -> Iterator[list[Batch]]:
@@ -194,29 +197,35 @@ def parts_in_order(blocks: list[Block], order: NDArray[np.int64]) -> list[NDArra
     """Return the numbers of the groups to count together, in the order of all groups."""
     rows_of = np.zeros(len(order), np.int64)
     for block in blocks:
-        rows_of[: len(block.bounds) - 1] += np.diff(block.bounds)
+        rows_of[: block.groups] += np.diff(block.bounds[::2])
     return [order[part] for part in parts_of(rows_of[order])]
 
 
 def gather(blocks: list[Block], part: NDArray[np.int64]) -> Rows:
-    """Return the rows of the groups of a part; rows of a group keep their order."""
-    mine: list[tuple[Block, slice | NDArray[np.int64]]] = []
-    numbers = [np.empty(0, np.uint16)]
+    """Return the rows of the groups of a part; rows with equal groups and scores keep their order."""
+    below: list[tuple[Block, slice | NDArray[np.int64]]] = []
+    others, numbers = below.copy(), ([np.empty(0, np.uint16)], list[NDArray[np.uint16]]())
+    first = int(part[0])
     for block in blocks:
-        # Groups first seen after the block have no bounds in it.
         if len(part) > 1:
-            known = np.flatnonzero(part < len(block.bounds) - 1)
-            starts, ends = block.bounds[part[known]], block.bounds[part[known] + 1]
-            mine.append((block, rows_of_runs(starts, ends - starts)))
-            numbers.append(np.repeat(known.astype(np.uint16), ends - starts))
-        elif part[0] < len(block.bounds) - 1:
-            mine.append((block, slice(*block.bounds[part[0] : part[0] + 2])))
-    weights = [block.weights[rows] for block, rows in mine if block.weights is not None]
+            known = np.flatnonzero(part < block.groups)
+            for sign, rows, of_row in zip((0, 1), (below, others), numbers, strict=True):
+                runs = 2 * part[known] + sign
+                sizes = block.bounds[runs + 1] - block.bounds[runs]
+                rows.append((block, rows_of_runs(block.bounds[runs], sizes)))
+                of_row.append(np.repeat(known.astype(np.uint16), sizes))
+        elif first < block.groups:
+            begin, middle, end = block.bounds[2 * first : 2 * first + 3].tolist()
+            if begin < middle:
+                below.append((block, slice(begin, middle)))
+            others.append((block, slice(middle, end)))
+    bits = [block.bits[rows] for block, rows in (*below, *others)]
+    weights = [block.weights[rows] for block, rows in (*below, *others) if block.weights is not None]
     return Rows(
         len(part),
-        np.concatenate(numbers),
-        np.concatenate([block.scores[rows] for block, rows in mine]),
-        np.concatenate([block.labels[rows] for block, rows in mine]),
+        np.concatenate(bits),
+        sum(map(len, bits[: len(below)])),
+        np.concatenate([*numbers[0], *numbers[1]]),
         np.concatenate(weights) if weights else None,
     )
 

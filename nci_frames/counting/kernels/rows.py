@@ -208,28 +208,42 @@ def by_group(
     scores: Sequence[NDArray[np.floating]],
     labels: Sequence[NDArray[np.bool_]],
     weights: Sequence[NDArray[np.float64]],
-) -> tuple[NDArray[np.int64], NDArray[np.floating], NDArray[np.bool_], NDArray[np.float64] | None]:
-    """Return the bounds of each group number, and scores, labels and weights, ordered by it.
+) -> tuple[NDArray[np.int64], NDArray[np.unsignedinteger], NDArray[np.float64] | None]:
+    """Return the bounds of runs of rows, and the rows and weights in the order of runs.
 
-    All come in pieces; without *weights* they are None. Rows of a group keep their order.
+    The runs are the rows of the first group with a negative score, its other rows, those of the next group,
+    and so on; they keep the order of rows. A row is twice the bits of the magnitude of its score, plus its
+    class.
+
+    All come in pieces, of which group *numbers* are overwritten; without *weights* they are None.
     """
-    rows_of = CellCounts(1 + max(piece.max(initial=-1) for piece in numbers), weighted=False)
+    kind = np.result_type(*scores)
+    scores = [np.ascontiguousarray(piece, kind) for piece in scores]
+    for piece, score in zip(numbers, scores, strict=True):
+        if library.LIBRARY is None:
+            np.add(2 * piece, score >= 0, out=piece)
+        else:
+            call(f"number_runs_{kind.name}", len(piece), piece, score)
+    # The last run of a group may have no row.
+    rows_of = CellCounts(2 + max(piece.max(initial=-2) for piece in numbers) // 2 * 2, weighted=False)
     for piece in numbers:
         rows_of.add(piece)
     bounds = np.append(0, rows_of.take().cumsum())
+    unsigned = f"u{kind.itemsize}"
     if library.LIBRARY is None:
         every = np.concatenate(numbers)
         # The stable sort of 16-bit numbers is a radix sort.
         order = np.argsort(every.astype(np.uint16) if len(bounds) <= 1 << 16 else every, kind="stable")
-        of_row = np.concatenate(weights)[order] if weights else None
-        return bounds, np.concatenate(scores)[order], np.concatenate(labels)[order], of_row
-    rows, kind = bounds[-1], np.result_type(*scores)
-    placed = np.empty(rows, kind), np.empty(rows, np.bool_), np.empty(rows) if weights else None
+        rows: NDArray[np.unsignedinteger] = np.concatenate(scores).view(unsigned)
+        np.left_shift(rows, 1, out=rows)
+        rows |= np.concatenate(labels)
+        return bounds, rows[order], np.concatenate(weights)[order] if weights else None
+    placed = np.empty(bounds[-1], unsigned), np.empty(bounds[-1]) if weights else None
     following = bounds.copy()
     for piece, score, label, weight in zip_longest(numbers, scores, labels, weights):
-        given = np.ascontiguousarray(score, kind), np.ascontiguousarray(label)
         weighing = None if weight is None else np.ascontiguousarray(weight)
-        call(f"place_rows_{kind.name}", len(piece), piece, *given, weighing, following, *placed)
+        given = len(piece), piece, score, np.ascontiguousarray(label), weighing
+        call(f"place_rows_{kind.name}", *given, following, *placed)
     return bounds, *placed
 
 
@@ -238,8 +252,8 @@ def count_sorted(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the distinct scores of rows in their order, and tp, fp, fn and tn at each.
 
-    A row is twice the bits of the magnitude of its score, of type *dtype*, plus its class. The first *below*
-    rows have negative scores. The array of rows is overwritten.
+    Rows are those of ``by_group`` for scores of type *dtype*; the first *below* have negative scores. The
+    array of rows is overwritten.
     """
     if library.LIBRARY is not None:
         sizes = np.empty(2, np.int64)

@@ -171,22 +171,30 @@ CLONED void OF_TYPE(cells_of_strata)(int64_t n, const REAL *scores, int64_t bord
     }
 }
 
-/* Put each row into the next place of its group. Weights may be null. */
-void OF_TYPE(place_rows)(int64_t n, const int64_t *numbers, const REAL *scores, const uint8_t *labels,
-                         const double *weights, int64_t *next, REAL *placed_scores, uint8_t *placed_labels,
-                         double *placed_weights)
+/* Make of group numbers those of runs: the rows of a group with a negative score, and its other rows. */
+CLONED void OF_TYPE(number_runs)(int64_t n, int64_t *numbers, const REAL *scores)
+{
+    for (int64_t row = 0; row < n; row++)
+        numbers[row] = 2 * numbers[row] + !(scores[row] < 0);
+}
+
+/* Put each row into the next place of its run: the bits of the magnitude of its score, followed by its class as the
+   lowest bit. Weights may be null. */
+void OF_TYPE(place_rows)(int64_t n, const int64_t *runs, const REAL *scores, const uint8_t *labels,
+                         const double *weights, int64_t *next, BITS *placed, double *placed_weights)
 {
     for (int64_t row = 0; row < n; row++) {
-        const int64_t place = next[numbers[row]]++;
-        placed_scores[place] = scores[row];
-        placed_labels[place] = labels[row];
+        const int64_t place = next[runs[row]]++;
+        BITS bits;
+        memcpy(&bits, scores + row, sizeof bits);
+        placed[place] = (BITS)((uint64_t)bits << 1 | labels[row]);
         if (weights != NULL)
             placed_weights[place] = weights[row];
     }
 }
 
-/* Find the number of distinct scores and of positives of sorted rows: each is the bits of a magnitude, followed by the
-   class as the lowest bit. The first rows, as many as below, have negative scores. */
+/* Find the number of distinct scores and of positives of such rows, sorted by score. The first of them, as many as
+   below, have negative scores. */
 CLONED void OF_TYPE(survey_sorted)(int64_t n, const BITS *rows, int64_t below, int64_t *sizes)
 {
     int64_t distinct = n > 0, positives = n > 0 ? rows[0] & 1 : 0;

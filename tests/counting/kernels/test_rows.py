@@ -172,23 +172,25 @@ def test_a_cell_is_a_stratum_and_the_first_bits_of_a_hash(strata: int, dtype: ty
 
 @TYPES
 @pytest.mark.parametrize("groups", [5, 1 << 17])
-def test_rows_of_a_group_come_together_in_their_order(groups: int, dtype: type) -> None:
+def test_rows_of_a_group_and_a_sign_come_together_in_their_order(groups: int, dtype: type) -> None:
     rng = np.random.default_rng(groups)
     numbers, labels, weights = rng.integers(0, groups, 1000), rng.random(1000) < 0.3, rng.random(1000)
     numbers[0] = groups - 1
-    scores = rng.random(1000).astype(dtype)
+    scores = rng.normal(size=1000).astype(dtype)
+    scores[:6] = [np.inf, -np.inf, 0.0, -0.0, 1e-42, -1e-42]  # a negative zero is no negative score
+    runs = 2 * numbers + (scores >= 0)
+    rows = np.abs(scores).view(f"u{scores.itemsize}") << 1 | labels
     cut = [700, 700]  # the second piece is empty
-    bounds, *ordered = by_group(*(np.split(rows, cut) for rows in (numbers, scores, labels, weights)))
-    order = sorted(range(1000), key=lambda row: numbers[row])
-    assert (bounds == np.searchsorted(numbers[order], np.arange(groups + 1))).all()
-    for found, rows in zip(ordered, (scores, labels, weights), strict=True):
-        assert (found == rows[order]).all()
-        assert found.dtype == rows.dtype
+    pieces = (np.split(values, cut) for values in (numbers.copy(), scores, labels, weights))
+    bounds, *ordered = by_group(*pieces)
+    order = sorted(range(1000), key=lambda row: runs[row])
+    assert (bounds == np.searchsorted(runs[order], np.arange(2 * groups + 1))).all()
+    for found, values in zip(ordered, (rows, weights), strict=True):
+        assert (found == values[order]).all()
+        assert found.dtype == values.dtype
     # Every second value of an array, without weights.
-    _, *ordered, missing = by_group([numbers[:500]], [scores[::2]], [labels[::2]], [])
-    order = sorted(range(500), key=lambda row: numbers[row])
-    assert (ordered[0] == scores[::2][order]).all()
-    assert (ordered[1] == labels[::2][order]).all()
+    _, ordered, missing = by_group([numbers[::2].copy()], [scores[::2]], [labels[::2]], [])
+    assert (ordered == rows[::2][sorted(range(500), key=lambda row: runs[2 * row])]).all()
     assert missing is None
 
 
