@@ -9,7 +9,7 @@ from nci_frames.base.arguments import check_allowed, check_budget, check_confide
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 from nci_frames.evaluation.areas.area import Area, all_areas
-from nci_frames.evaluation.metrics import asked_metric, better_sign, curve_asked, find_metric
+from nci_frames.evaluation.metrics import asked_metric, better_sign, called_metric, curve_asked, find_metric
 from nci_frames.evaluation.metrics.cost import expected_cost
 
 
@@ -99,6 +99,9 @@ class Question:
             msg = f"a report does not rank by {area.name!r}"
             known = ", ".join(repr(each.name) for each in all_areas())
             raise ParameterError(msg, hint=f"of areas it ranks by {known}")
+        if area is None and not called_metric(self.asked).open:
+            msg, hint = "the metric has a prevalence of its own", "give it to the question: prevalence=..."
+            raise ParameterError(msg, found=repr(called_metric(self.asked).label), hint=hint)
         self._check_budget()
 
     def _check_budget(self) -> None:

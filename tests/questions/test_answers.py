@@ -208,6 +208,13 @@ def test_a_question_takes_numbers(wrong):
         nf.Question(**wrong)
 
 
+def test_a_metric_at_a_prevalence_of_its_own_is_refused():
+    """Its answer had no rows."""
+    with pytest.raises(nf.ParameterError, match="metric has a prevalence of its own"):
+        nf.Question(metric=nf.precision(prevalence=0.2))
+    assert nf.Question(metric=nf.expected_cost(c_fn=20)).prevalence is None
+
+
 def test_an_infinite_value_has_no_bound_that_is_no_number():
     counts = counts_at([50, 60], 0, 100, 1000)
     question = nf.Question(metric="lr_plus", threshold=0.5, prevalence=0.1)
