@@ -10,7 +10,7 @@ from nci_frames.counts.strata import weighted_sums
 from nci_frames.evaluation.field.prevalences import field_of
 from nci_frames.options.report import SegmentOptions
 from nci_frames.questions.units import Pools
-from nci_frames.schemas import COUNTS, REPEAT, key_text, undefined_is_nan
+from nci_frames.schemas import COUNTS, NEGATIVES, POSITIVES, REPEAT, beside, key_text, undefined_is_nan
 
 
 class SmallSegments(NamedTuple):
@@ -54,12 +54,11 @@ def small_segments(
     repeat = REPEAT if REPEAT in counts.columns else None
     worth = Pools(counts if by_unit is None else by_unit, keys, repeat).worth(keys)
     own = one_repeat(counts) if worth is None else counts
-    totals = own.group_by("model", *COUNTS.keys(own.columns)).agg(
-        positives=(pl.col("tp") + pl.col("fn")).first(), negatives=(pl.col("fp") + pl.col("tn")).first()
-    )
+    group = ["model", *COUNTS.keys(own.columns)]
+    totals = own.group_by(group).agg(positives=POSITIVES.first(), negatives=NEGATIVES.first())
     of_model = totals.group_by("model", *keys).agg(pl.col("positives", "negatives").sum())
     if worth is not None:
-        joined = of_model.join(worth, on=["model", *keys], how="left", nulls_equal=True)
+        joined = beside(of_model, worth, ["model", *keys])
         of_model = joined.with_columns(pl.col(c) * pl.col(f"{c}_worth") for c in ("positives", "negatives"))
     of_segment = of_model.group_by(keys).agg(pl.col("positives", "negatives").max())
     few = (pl.col("positives") < least.min_positives) | (pl.col("negatives") < least.min_negatives)
@@ -114,8 +113,7 @@ def field_with_small_pooled(field: pl.DataFrame, counts: pl.DataFrame, small: Sm
     group = COUNTS.keys(counts.columns)
     known = field_of(field, counts, group)
     on = [name for name in known.columns if name not in ("prevalence", "share")]
-    cells = pl.sum_horizontal(pl.col(name).first() for name in ("tp", "fp", "fn", "tn"))
-    sizes = counts.group_by("model", *group).agg(__rows=cells)
+    sizes = counts.group_by("model", *group).agg(__rows=(POSITIVES + NEGATIVES).first())
     parts = sizes.group_by(list(dict.fromkeys([*on, *small.segments.columns]))).agg(pl.col("__rows").sum())
     parts = parts.join(known, on=on, nulls_equal=True)
     rows, eta, weight = pl.col("__rows"), pl.col("prevalence"), pl.col("__weight")
@@ -131,6 +129,6 @@ def field_with_small_pooled(field: pl.DataFrame, counts: pl.DataFrame, small: Sm
 def _renamed(frame: pl.DataFrame, small: SmallSegments) -> pl.DataFrame:
     """Return a frame where the keys of all small segments are the name of the merged one."""
     keys, merged = small.segments.columns, pl.lit(small.name).alias("__merged")
-    named = frame.join(small.segments.with_columns(merged), on=keys, how="left", nulls_equal=True)
+    named = beside(frame, small.segments.with_columns(merged), keys)
     texts = {key: pl.coalesce("__merged", key_text(key, named.schema[key])) for key in keys}
     return named.with_columns(**texts).drop("__merged")

@@ -21,7 +21,7 @@ from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.significance.shift import check_projection
 from nci_frames.jobs.field_file import read_table
 from nci_frames.jobs.publishing import POINTER, Shelf
-from nci_frames.schemas import BUCKET, COUNTS, DECOMPOSITION, WEIGHT, collect, with_key_texts
+from nci_frames.schemas import BUCKET, COUNTS, DECOMPOSITION, WEIGHT, beside, collect, with_key_texts
 from nci_frames.tables.numbers import UNDEFINED, format_value
 
 #: Key that separates the two logs, and its values.
@@ -127,7 +127,7 @@ def change_table(changes: Changes) -> pl.DataFrame:
     changed = changes.shifts.group_by("model", *keys).agg(
         pl.col("class").filter("distinguishable").sort(descending=True).str.join(", ")
     )
-    found = parts.join(changed, on=["model", *keys], how="left", nulls_equal=True, maintain_order="left")
+    found = beside(parts, changed, ["model", *keys])
     named = {BEFORE: "reference_value", AFTER: "value", "the balance": "due_to_prevalence"}
     named |= {"the model": "due_to_rates", "changed": "class"}
     return with_key_texts(found.select("model", *keys, "metric", **named), keys)

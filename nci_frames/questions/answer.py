@@ -37,12 +37,11 @@ _SIDES = ("lower", "upper")
 _SAME = 1e-9
 #: Computes a table at some prevalences.
 _Make = Callable[[list[float]], pl.DataFrame]
-_BESIDES = ("recall", "precision", "pos_fraction")
 #: Interval of the share of alerts in the field, for a budget of alerts.
 _BUDGET = ("pos_fraction_lower", "pos_fraction_upper")
 _COLUMNS = (
     "model", "threshold", "metric", "prevalence", "value", "lower", "upper", "rank", "distinguishable",
-    *_BESIDES, "supported", "reason",
+    "recall", "precision", "pos_fraction", "supported", "reason",
 )  # fmt: skip
 
 
@@ -170,10 +169,6 @@ class AskedLog:
         table = project_checked(
             points, metrics=self._metric, prevalence="selected", beta=self.question.beta, band=self.log.whole
         ).filter(metric=self._label)
-        if table["prevalence"].null_count():
-            # The metric does not depend on prevalence.
-            table = table.drop("prevalence").unique(["model", "threshold"], maintain_order=True)
-            table = points.select(*_AT, "threshold").join(table, on=["model", "threshold"], nulls_equal=True)
         table = self._with_strata(table)
         if not self.question.own or self.log.judged is None:
             return table
@@ -199,7 +194,7 @@ class AskedLog:
         found = bootstrap(few, metric=self._metric, beta=beta, threshold=threshold, repeats=self.repeats)
         told = ("lower", "upper", "supported", "reason")
         own = found.select("model", pl.col("prevalence", *told).name.prefix("__"))
-        joined = table.join(own, on="model", how="left", nulls_equal=True, maintain_order="left")
+        joined = beside(table, own, "model")
         distance = (pl.col("prevalence") / pl.col("__prevalence") - 1).abs().fill_null(0.0)
         here = pl.col("__lower").is_not_null() & (distance <= _SAME)
         better = (pl.when(here).then(f"__{name}").otherwise(name).alias(name) for name in told)

@@ -130,10 +130,6 @@ def _names(rows: Sequence[_Row]) -> list[str]:
     return [row["model"] for row in rows]
 
 
-def _told(others: Sequence[_Row], distinguishable: bool | None) -> list[str]:
-    return [row["model"] for row in others if row["distinguishable"] is distinguishable]
-
-
 def _place(answer: Answer) -> str:
     own = ", that of the log" if answer.observed else ""
     rare = f" ({numbers.format_one_in(answer.prevalence)})" if answer.prevalence < _RARE else ""
@@ -181,18 +177,15 @@ def _value(answer: Answer, row: _Row) -> str:
     """Return the name and value of the metric; a cost is for the volume, if given, and per row otherwise."""
     cost = answer.question.cost is not None
     rows = answer.question.volume if cost else None
-    shown = numbers.format_value if rows is None else _amount
-    value, lower, upper = (
-        None if number is None else number * (rows or 1)
-        for number in (row["value"], row["lower"], row["upper"])
-    )
+    shown: Callable[[float], str]
+    shown = numbers.format_value if rows is None else lambda number: _amount(number * rows)
     per = "" if not cost else " a row" if rows is None else f" for {quantity(rows, 'row')}"
-    bounds, without = bounds_in_words(lower, upper, shown), _without_model(answer, row["value"], shown)
-    return f"{measure_name(answer.question)} {shown(value)}{per}{bounds}{without}"
+    bounds, without = bounds_in_words(row["lower"], row["upper"], shown), _without_model(answer, row, shown)
+    return f"{measure_name(answer.question)} {shown(row['value'])}{per}{bounds}{without}"
 
 
-def _without_model(answer: Answer, value: float | None, shown: Callable[[float | None], str]) -> str:
-    """Return the lowest cost without a model, beside the *value*; empty if another metric was asked for."""
+def _without_model(answer: Answer, row: _Row, shown: Callable[[float], str]) -> str:
+    """Return the lowest cost without a model, beside that of a row; empty if another metric was asked for."""
     question = answer.question
     if question.cost is None:
         return ""
@@ -201,20 +194,18 @@ def _without_model(answer: Answer, value: float | None, shown: Callable[[float |
     if question.alerts is None:
         costs["an alert for every row"] = false * (1 - answer.prevalence) + sum(review)
     what = min(costs, key=lambda name: costs[name])
-    less = ", which is less" if (value or 0) > costs[what] * (1 + _ROUNDING) else ""
-    return f"; without a model, {what} costs {shown(costs[what] * (question.volume or 1))}{less}"
+    less = ", which is less" if row["value"] > costs[what] * (1 + _ROUNDING) else ""
+    return f"; without a model, {what} costs {shown(costs[what])}{less}"
 
 
 def bounds_in_words(
-    lower: float | None, upper: float | None, shown: Callable[[float | None], str] = numbers.format_value
+    lower: float | None, upper: float | None, shown: Callable[[float], str] = numbers.format_value
 ) -> str:
     """Return the bounds of a value in brackets; empty without bounds."""
     return "" if lower is None or upper is None else f" (95 %: {shown(lower)} to {shown(upper)})"
 
 
-def _amount(value: float | None) -> str:
-    if value is None:
-        return numbers.format_value(value)
+def _amount(value: float) -> str:
     return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
 
 
@@ -246,7 +237,7 @@ def rivals(others: Sequence[_Row]) -> tuple[list[_Row], str]:
 
 def _compared(others: Sequence[_Row], *, all_others: bool) -> str:
     """Return how other models compare with the chosen ones."""
-    untold = _told(others, distinguishable=None)
+    untold = _names([row for row in others if row["distinguishable"] is None])
     if all_others and len(untold) == len(others):
         return "whether it is significantly better than others, this log cannot tell"
     if untold:
@@ -267,12 +258,7 @@ def _doubt(answer: Answer, best: Sequence[_Row], others: Sequence[_Row]) -> str 
         reason = "; ".join(filter(None, [reason, _way_out(answer, best[0])]))
     if reason is None or not answer.tested or len(answer.models) == 1:
         return reason
-    known = order.known_order(
-        _names(best),
-        worse=_told(others, distinguishable=True),
-        equal=_told(others, distinguishable=False),
-        untold=_told(others, distinguishable=None),
-    )
+    known = order.known_order(_names(best), {row["model"]: row["distinguishable"] for row in others})
     return f"{reason}. {numbers.sentence(known)}"
 
 

@@ -1,6 +1,6 @@
 """Rankings and winner ranges -> which model leads where, which change places, and sentences on both."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
@@ -250,44 +250,36 @@ def all_of(others: int) -> str:
     return {1: "the other model", 2: "both others"}.get(others, f"all {others:,} others")
 
 
-def known_order(
-    best: Sequence[str],
-    /,
-    *,
-    worse: Sequence[str] = (),
-    equal: Sequence[str] = (),
-    untold: Sequence[str] = (),
-) -> str:
+def known_order(best: Sequence[str], others: Mapping[str, bool | None], /) -> str:
     """Return what is known of the order, to complete a sentence that says that the value is not known.
 
     Parameters
     ----------
     best
         Models with the best value in the log.
-    worse
-        Other models that are significantly worse.
-    equal
-        Other models not distinguishable from the best.
-    untold
-        Other models of which the log does not tell, or that were not compared.
+    others
+        Whether each other model differs from the best; None if the log does not tell, or they were not
+        compared.
 
     Examples
     --------
-    >>> known_order(["a"], worse=["b", "c"])
+    >>> known_order(["a"], {"b": True, "c": True})
     'still, it shows that a is significantly better than both others'
-    >>> known_order(["a"], worse=["b"], equal=["c"])
+    >>> known_order(["a"], {"b": True, "c": False})
     'still, it shows that a is significantly better than 1 of 2 others; not distinguishable from it: c'
-    >>> known_order(["a"], equal=["b"])
+    >>> known_order(["a"], {"b": False})
     'nor does it show which model is best: the best in this log is a; not distinguishable from it: b'
-    >>> known_order(["a"])
+    >>> known_order(["a"], {})
     'the best in this log is a'
     """
     names, are, them = listed(best, SOME), *(("is", "it") if len(best) == 1 else ("are", "them"))
+    worse, equal, untold = (
+        [model for model, differs in others.items() if differs is told] for told in (True, False, None)
+    )
     named = {f"not distinguishable from {them}": equal, UNTOLD: untold}
     doubts = [f"{why}: {listed(models, SOME)}" for why, models in named.items() if models]
     if worse:
-        others = len(worse) + len(equal) + len(untold)
-        whom = f"{len(worse):,} of {others:,} others" if doubts else all_of(others)
+        whom = f"{len(worse):,} of {len(others):,} others" if doubts else all_of(len(others))
         told = f"still, it shows that {names} {are} significantly better than {whom}"
     else:
         begin = "nor does it show which model is best: " if doubts else ""

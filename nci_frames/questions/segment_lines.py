@@ -21,7 +21,7 @@ _NAMED = 3
 def judged_model(comparison: Comparison, /) -> str:
     """Return the model judged in the segments: the best of the answer."""
     ranks = comparison.segment_ranks
-    return str((comparison.answer if ranks is None or ranks.is_empty() else ranks)["model"][0])
+    return str((comparison.answer if ranks is None else ranks)["model"][0])
 
 
 def why_untested(comparison: Comparison, /) -> str | None:
@@ -73,7 +73,7 @@ def is_worse(comparison: Comparison, /) -> pl.Expr:
 def worst_sentence(comparison: Comparison, /) -> str | None:
     """Return in how many segments the model is worse than in the rest; None if they were not ranked."""
     ranks = comparison.segment_ranks
-    if ranks is None or ranks.is_empty():
+    if ranks is None:
         return None
     judged, unjudged = ranks.drop_nulls("value"), ranks.filter(pl.col("value").is_null())["reason"]
     worse, shifted = judged.filter("distinguishable", is_worse(comparison)).height, ranks["shifted"].sum()
@@ -105,10 +105,8 @@ def segment_lines(comparison: Comparison, /) -> list[str]:
 
 def _lines(comparison: Comparison, named: str, most: int) -> list[str]:
     told, ranks = worst_sentence(comparison), comparison.segment_ranks
-    if ranks is None:
+    if ranks is None or told is None:
         return [f"{named}: not compared with the rest. {why_untested(comparison)}"]
-    if told is None:
-        return []
     at = f"{judged_model(comparison)} at threshold {format_threshold(comparison.segment_threshold)}"
     if comparison.question.area is not None:
         at += f", by {metric_name(comparison)}"

@@ -7,15 +7,12 @@ import polars as pl
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.counts.pooling import one_repeat, pooled_counts, pooled_to
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
-from nci_frames.evaluation.rates.clusters import class_worth, effective_rows
-from nci_frames.evaluation.rates.rates import RateInterval, clustered_bounds, with_bounds, with_worth
+from nci_frames.evaluation.rates.clusters import CLASS_WORTH, class_worth, effective_rows
+from nci_frames.evaluation.rates.rates import BOUNDS, RateInterval, clustered_bounds, with_bounds, with_worth
 from nci_frames.schemas import BUCKET, COUNTS, RATES, WEIGHT
 
 #: Counts a log by segments and buckets of units, at least at the given thresholds.
 CountSegments = Callable[[Sequence[float]], pl.DataFrame]
-
-_BOUNDS = ("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
-_SHARES = ("positives_worth", "negatives_worth")
 
 
 class Pools:
@@ -92,7 +89,7 @@ class Pools:
             gone = [key for key in known if key not in keys]
             found = class_worth(self.without(gone), self.units, self._read(gone))
             most = 1.0 if self.repeat in keys else self._share
-            self._worth[tuple(keys)] = found.with_columns(pl.col(_SHARES).clip(upper_bound=most))
+            self._worth[tuple(keys)] = found.with_columns(pl.col(CLASS_WORTH).clip(upper_bound=most))
         return self._worth[tuple(keys)]
 
     def without(self, keys: Sequence[str]) -> pl.DataFrame:
@@ -120,7 +117,7 @@ class Pools:
         worth = self.worth(keys)
         if worth is None and self.repeat is not None:
             groups = self.counts.select("model", *keys).unique()
-            worth = groups.with_columns(pl.lit(self._share).alias(name) for name in _SHARES)
+            worth = groups.with_columns(pl.lit(self._share).alias(name) for name in CLASS_WORTH)
         return rates if worth is None else with_worth(rates, worth)
 
     def bounded(
@@ -131,7 +128,7 @@ class Pools:
             return with_bounds(points, interval=interval, level=level)
         by_segment = RATES.keys(points.columns)
         if not self.enough or not set(by_segment) <= set(self.segments):
-            return points.with_columns(pl.lit(None, pl.Float64).alias(name) for name in _BOUNDS)
+            return points.with_columns(pl.lit(None, pl.Float64).alias(name) for name in BOUNDS)
         known = self._effective.get((bool(by_segment), level))
         if known is None:
             gone = self.repeats if by_segment else [*self.segments, *self.repeats]

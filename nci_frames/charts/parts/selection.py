@@ -116,7 +116,7 @@ def fitted(
 
     An error of half a pixel is invisible; many curves with many small steps need a coarser tolerance.
     """
-    rows = thin = finite(rows)
+    rows = finite(rows)
     if rows.height <= MAX_ROWS:
         return rows, ""
     width, height = size
@@ -124,9 +124,9 @@ def fitted(
         tolerance = TOLERANCE * times
         thin = thin_curves(rows, x, y, by=by, log_x=log_x, tolerance=tolerance, width=width, height=height)
         if thin.height <= MAX_ROWS:
-            return thin, "" if times == 1 else f"; drawn to within {tolerance:g} px"
+            break
     check_rows(thin)
-    return thin, ""
+    return thin, "" if tolerance == TOLERANCE else f"; drawn to within {tolerance:g} px"
 
 
 def refuse_empty(values: pl.Series, what: str, rows: pl.DataFrame, why: str = "") -> None:

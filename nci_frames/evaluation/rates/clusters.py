@@ -12,11 +12,11 @@ from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts, even_buckets
 from nci_frames.evaluation.rates.intervals import wilson_bounds
 from nci_frames.evaluation.rates.strata import WORTH, rates_of_strata
-from nci_frames.schemas import COUNTS, has_strata
+from nci_frames.schemas import COUNTS, beside, has_strata
 
 #: Columns of effective numbers of rows, and of independent rows per row, of each class.
 EFFECTIVE = ("__positives", "__negatives")
-_WORTH = ("positives_worth", "negatives_worth")
+CLASS_WORTH = ("positives_worth", "negatives_worth")
 
 #: With fewer hits or misses the design effect of a single threshold is too uncertain to be used alone.
 FEW_HITS = 10
@@ -81,7 +81,7 @@ def effective_rows(
     # In strata the numbers are at most those of the strata themselves; tp and fp are summed as in rates.
     on = [name for name in known.columns if name not in ("tp", "fp", *EFFECTIVE)]
     own = rates_of_strata(pooled_counts(counts, over=units)).select(*on, "tp", "fp", *WORTH)
-    joined = known.drop("tp", "fp").join(own, on=on, how="left", nulls_equal=True, maintain_order="left")
+    joined = beside(known.drop("tp", "fp"), own, on)
     least = (pl.min_horizontal(name, worth).alias(name) for name, worth in zip(EFFECTIVE, WORTH, strict=True))
     return joined.with_columns(least).select(*known.drop("threshold").columns)
 
@@ -112,7 +112,7 @@ def class_worth(
     """
     groups = bucket_counts(counts, units) if groups is None else groups
     if not groups:
-        return _of_none(counts, units, numbers=_WORTH)
+        return _of_none(counts, units, numbers=CLASS_WORTH)
     worth = np.ones((len(groups), 2))
     for group, mine in zip(groups, worth, strict=True):
         sides = zip(group.histogram.classes, group.even, group.classes, strict=True)
@@ -124,7 +124,7 @@ def class_worth(
             elif together > 0 and alone > 0:
                 mine[place] = min(1.0, alone / together)
     keys = pl.concat(group.histogram.group for group in groups)
-    return keys.with_columns(pl.Series(name, side) for name, side in zip(_WORTH, worth.T, strict=True))
+    return keys.with_columns(pl.Series(name, side) for name, side in zip(CLASS_WORTH, worth.T, strict=True))
 
 
 def _of_none(counts: pl.DataFrame, units: str, *columns: str, numbers: Sequence[str]) -> pl.DataFrame:

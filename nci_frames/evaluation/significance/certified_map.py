@@ -14,7 +14,7 @@ from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.best import compare_best
 from nci_frames.evaluation.support.reasons import TOO_FEW_ABOVE
-from nci_frames.schemas import CELLS, CERTIFIED_MAP, COUNTS, WEIGHT, checked
+from nci_frames.schemas import CELLS, CERTIFIED_MAP, COUNTS, WEIGHT, beside, checked
 
 #: Number of tested values of lambda, from the first change of the best point to the end of support.
 _TESTED = 32
@@ -141,9 +141,7 @@ def certified_ranges(
     )
     # Of very many models, only those that lead somewhere are compared.
     unknown = pl.when(pl.col("reach").is_null()).then(pl.lit(_NOT_COMPARED))
-    ranges = decisions.join(
-        support, on=["model", *keys], how="left", nulls_equal=True, maintain_order="left"
-    ).with_columns(why=pl.coalesce("why", unknown))
+    ranges = beside(decisions, support, ["model", *keys]).with_columns(why=pl.coalesce("why", unknown))
     tested = _tested(ranges)
     best = (
         ranges.join(pl.DataFrame({"at": tested}), how="cross", maintain_order="left_right")

@@ -79,10 +79,8 @@ def shared_correlation(shared: Mapping[str, Any], own: Mapping[str, Any], other:
         return 0.0
     sizes = [(shared[rows], own[rows] * other[rows]) for rows in ("positives", "negatives")]
     shares: list[float] = [same / math.sqrt(product) for same, product in sizes if product]
-    if not shares:
-        return 0.0
     spreads = [float(side["upper"] - side["lower"]) ** 2 for side in sides]
-    least = min(shares)
+    least = min(shares, default=0.0)
     # Without spread, the bounds do not give a variance.
     change = least * least * spreads[0] / math.sqrt(spreads[1] * spreads[2]) if all(spreads) else least
     return min(1.0, least, change)
