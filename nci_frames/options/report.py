@@ -109,16 +109,9 @@ class ReportOptions:
         from nci_frames.questions.question import Question
 
         check_few(self.prevalences)
-        return Question(
-            prevalence=self.at,
-            metric=self.metric,
-            beta=main_beta(self.beta),
-            cost=self.cost,
-            alerts=self.alerts,
-            volume=self.volume,
-            confidence=self.confidence,
-            threshold=self.threshold if self.alerts is None else None,
-        )
+        same = {name: getattr(self, name) for name in ("metric", "cost", "alerts", "volume", "confidence")}
+        threshold = self.threshold if self.alerts is None else None
+        return Question(prevalence=self.at, beta=main_beta(self.beta), threshold=threshold, **same)
 
 
 @settings

@@ -39,9 +39,7 @@ def fills(style: ModelStyle) -> dict[str, Any]:
         depths = [_DEPTHS[DASHES.index(dash)] for dash in style.dashes]
         # By default Vega-Lite would read the opacities as the ends of a continuous range.
         scale = {"type": "ordinal", "domain": style.models, "range": depths}
-        found["opacity"] = alt.Opacity(
-            field="model", type="ordinal", title="model", scale=scale, legend=SQUARES
-        )
+        found["opacity"] = alt.Opacity("model:O", title="model", scale=scale, legend=SQUARES)
     return found
 
 

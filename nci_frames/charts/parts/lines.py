@@ -168,8 +168,7 @@ def _prevalence_strokes(names: Sequence[str], style: ModelStyle) -> alt.StrokeDa
         found = f"{quantity(len(names), 'prevalence')} and {quantity(len(style.models), 'model')}"
         raise ParameterError(msg, found=found, hint="draw one prevalence, or fewer models")
     return alt.StrokeDash(
-        field="eta",
-        type="nominal",
+        "eta:N",
         title="prevalence η",
         scale=alt.Scale(domain=names, range=[list(dash) for dash in DASHES[: len(names)]]),
         # Strokes can be distinguished only if the symbols of the legend are long enough.

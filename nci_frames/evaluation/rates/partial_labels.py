@@ -162,18 +162,11 @@ class _Bins(NamedTuple):
     @classmethod
     def of(cls, counts: StrataCounts) -> Self:
         """Return the bins of a group."""
-        weights = counts.weights
+        weights, histogram = counts.weights, counts.histogram
         rows = np.stack([of_class.toarray()[:, ::-1] for of_class in counts.classes])
-        every = rows.sum(axis=0)
-        histogram = counts.histogram
-        return cls(
-            histogram,
-            histogram.thresholds[::-1],
-            weights @ rows,
-            weights**2 @ rows,
-            every.sum(axis=0),
-            (weights[:, None] * (every > 0)).max(axis=0, initial=0.0),
-        )
+        every, sums, squares = rows.sum(axis=0), weights @ rows, weights**2 @ rows
+        heaviest = (weights[:, None] * (every > 0)).max(axis=0, initial=0.0)
+        return cls(histogram, histogram.thresholds[::-1], sums, squares, every.sum(axis=0), heaviest)
 
     @property
     def known(self) -> Floats:

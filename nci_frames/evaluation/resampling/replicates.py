@@ -293,15 +293,10 @@ def _mean(each: list[Replicates], over: str) -> Replicates:
         msg = f"values of different thresholds or prevalences cannot be averaged over {over!r}"
         hint = "select one operating point of each model, and name the prevalence"
         raise ParameterError(msg, where=first.histogram.where, hint=hint)
-    return Replicates(
-        first.histogram,
-        first.cases,
-        _nanmean([one.value for one in each]),
-        _nanmean([one.values for one in each]),
-        # One unit more or less is one row more or less in each of them.
-        np.mean([one.moved for one in each], axis=0),
-        (min(one.sizes[0] for one in each), min(one.sizes[1] for one in each)),
-    )
+    value, values = _nanmean([one.value for one in each]), _nanmean([one.values for one in each])
+    # One unit more or less is one row more or less in each of them.
+    moved, sizes = np.mean([one.moved for one in each], axis=0), np.min([one.sizes for one in each], axis=0)
+    return first._replace(value=value, values=values, moved=moved, sizes=sizes.tolist())
 
 
 def _nanmean(each: Sequence[Floats]) -> Floats:

@@ -5,6 +5,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY, InitVar, dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -129,39 +130,29 @@ class Item:
         return (shown_path(self.file.path), self.identity or None, event, *numbers, reason, warning)
 
 
+@dataclass(eq=False)
 class Work:
-    """The work of an append; its counts are kept if another writer commits first.
+    """The work of an append; its counts are kept if another writer commits first."""
 
-    Parameters
-    ----------
-    files, settings
-        The files, and the settings of counting.
-    run, on_changed, keep_going
-        As in ``CountsLedger.append``.
-    anew
-        Whether to count also known files.
-    told
-        Formats the reason why a file cannot be counted.
-    """
+    files: InitVar[Iterable[SourceFile]]
+    settings: CountingSettings
+    _: KW_ONLY
+    #: As in ``CountsLedger.append``, as are the next two.
+    run: InitVar[str | None] = None
+    on_changed: OnChanged = "raise"
+    keep_going: bool = False
+    #: Whether to count also known files.
+    anew: bool = False
+    #: Formats the reason why a file cannot be counted.
+    told: Callable[[NciFramesError], str] = str
 
-    def __init__(
-        self,
-        files: Iterable[SourceFile],
-        settings: CountingSettings,
-        *,
-        run: str | None = None,
-        on_changed: OnChanged = "raise",
-        keep_going: bool = False,
-        anew: bool = False,
-        told: Callable[[NciFramesError], str] = str,
-    ) -> None:
-        self.settings = settings
-        self.run = run_name(run)
-        self._on_changed, self._keep_going, self._anew, self._told = on_changed, keep_going, anew, told
-        self._items = [Item(file, settings) for file in files]
+    def __post_init__(self, files: Iterable[SourceFile], run: str | None) -> None:
+        """Name the run, and identify the files."""
+        self.name = run_name(run)
+        self._items = [Item(file, self.settings) for file in files]
 
     @property
-    def told(self) -> list[Item]:
+    def noted(self) -> list[Item]:
         """The files of which the ledger has something to note."""
         return [*self.new, *(item for item in self._items if item.event == "moved")]
 
@@ -190,9 +181,9 @@ class Work:
             # Content that is now at another path was moved, not changed, as by log rotation.
             gone = None if before is None or before.identity in here else before
             active = same is not None and same.active
-            item.counts_already = item.identity in taken or (active and not self._anew)
+            item.counts_already = item.identity in taken or (active and not self.anew)
             item.earlier = None
-            if gone is not None and self._on_changed != "recount":
+            if gone is not None and self.on_changed != "recount":
                 item.event = "changed"
             elif gone is None and item.counts_already:
                 left = same is not None and active and item.identity not in taken and same.left(at)
@@ -224,7 +215,7 @@ class Work:
         """Raise one error with all problems, unless ``keep_going``."""
         problems = [item.error for item in self._items if item.error is not None]
         changed = [repr(item.file.path) for item in self._items if item.event == "changed"]
-        if changed and self._on_changed == "raise":
+        if changed and self.on_changed == "raise":
             problems.append(
                 SourceError(
                     "files were counted before with another content",
@@ -234,7 +225,7 @@ class Work:
                     f"{Option('on_changed', 'keep')} does not",
                 )
             )
-        if problems and not self._keep_going:
+        if problems and not self.keep_going:
             raise SourceError.all_of(problems)
 
     def warnings(self) -> list[UserWarning]:
@@ -243,7 +234,7 @@ class Work:
 
     def report(self) -> pl.DataFrame:
         """Return the result for each file."""
-        return pl.DataFrame([item.row(self._told) for item in self._items], schema=_APPENDED, orient="row")
+        return pl.DataFrame([item.row(self.told) for item in self._items], schema=_APPENDED, orient="row")
 
 
 def append(table: LedgerTable, work: Work) -> pl.DataFrame:
@@ -264,7 +255,7 @@ def append(table: LedgerTable, work: Work) -> pl.DataFrame:
             work.compare(view.states())
             work.count(view.dtypes if view.begun else None)
             work.refuse()
-            gather_if_many(_commit(view, work) if work.told else view)
+            gather_if_many(_commit(view, work) if work.noted else view)
             return work.report()
         except CommitFailedError:
             # Another writer was first: see what is left to do. The random pause separates the writers.
@@ -280,7 +271,7 @@ def _commit(view: View, work: Work) -> View:
     dtypes = view.dtypes if view.begun else next(iter(counted.values())).dtypes
     snapshot = table.with_columns(view.snapshot, {key: stored_type(dtypes[key], key) for key in keys})
     sequence = snapshot.version + 1
-    entries = [entry for item in work.told for entry in item.entries(work.run)]
+    entries = [entry for item in work.noted for entry in item.entries(work.name)]
     parts = {"sources": entry_rows(entries, sequence)}
     if not view.begun:
         types = {key: str(dtype) for key, dtype in dtypes.items()}
@@ -297,6 +288,6 @@ def _commit(view: View, work: Work) -> View:
     ]
     if cells:
         parts["counts"] = pl.concat(cells)
-    metadata = {"run": work.run, "sources": len(work.new), "generation": view.generation}
+    metadata = {"run": work.name, "sources": len(work.new), "generation": view.generation}
     table.commit(snapshot, view.generation, parts, metadata)
     return View(table, table.existing(), view.generation)
