@@ -193,14 +193,14 @@ def chart_share_answer(rows: pl.DataFrame, /, *, measure: str, models: Sequence[
     style = theme.ModelStyle(rows["model"].unique(), among=models)
     numbers = canvas.value_titles(shown, "share", measure) | {"share": _OF_CLASS}
     x, y = axes.rate_axis("share", _OF_CLASS, _PERCENT), axes.value_axis("value", measure)
+    shaded = "; shaded: the 95 % bounds" if "lower" in numbers else ""
     return canvas.compose(
         lines.curves(
             shown.select("model", *numbers), alt.X(**x), alt.Y(**y), style=style, numbers=numbers, reach=220
         ),
         style=style,
         title=f"{measure} over the share of {rows['class'][0]}",
-        subtitle="the other classes in proportion; shaded: the 95 % bounds"
-        + selection.why_marked("in doubt", shown),
+        subtitle=f"the other classes in proportion{shaded}" + selection.why_marked("in doubt", shown),
         says=f"{measure} on the vertical axis; a line per model.",
     )
 

@@ -132,14 +132,14 @@ def draw_forest(
     name: str,
     title: str,
     models: Sequence[str],
-    subtitle: str = "bars: from the lower to the upper bound",
+    subtitle: str | None = None,
     rising: bool = False,
     whole: float | None = None,
 ) -> alt.LayerChart:
     """Draw one line per model, the highest value first, or per ``segment``, in the order of ``place``.
 
     With *rising*, the lowest value is first. *name* is the name of the values, *whole* the value of all rows.
-    Segments whose ``verdict`` shows no difference from the rest are pale.
+    Segments whose ``verdict`` shows no difference from the rest are pale. Without bounds there are no bars.
     """
     selection.check_rows(rows)
     selection.refuse_empty(rows["value"], "value", rows)
@@ -147,7 +147,9 @@ def draw_forest(
     of, by, pixels = ("segment", "place", 18) if "segment" in rows.columns else ("model", "value", 26)
     rises = rising or by == "place"
     sort = alt.EncodingSortField(field=by, op="max", order="ascending" if rises else "descending")
-    bounds = [name for name in ("lower", "upper") if name in rows.columns]
+    bounds = [name for name in ("lower", "upper") if name in rows.columns and rows[name].count()]
+    if subtitle is None:
+        subtitle = "bars: from the lower to the upper bound" if bounds else "without intervals"
     told = [column for column in ("segment", "place", "verdict") if column in rows.columns]
     shown = rows.select("model", "value", *bounds, *told, supported=selection.supported(rows))
     y = alt.Y(field=of, type="nominal", title=None, sort=sort, axis=alt.Axis(labelLimit=240))
@@ -165,7 +167,7 @@ def draw_forest(
         strokeWidth=alt.StrokeWidthValue(2),
     )
     layers = [points.properties(name="points")]
-    if len(bounds) == 2:
+    if bounds:
         bars = base.mark_rule(strokeWidth=3, opacity=0.55)
         layers.insert(0, canvas.layer("bars", bars, x=alt.X("lower:Q"), x2=alt.X2("upper")))
     if whole is not None:

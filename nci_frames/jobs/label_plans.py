@@ -228,7 +228,9 @@ class PlanOptions:
             return dict.fromkeys(models, float(given))
         for model in models:
             if model not in given:
-                raise ParameterError(f"threshold has none for the model {model!r}", found=f"{dict(given)}")
+                msg = f"{Option('threshold')} has none for the model {model!r}, which is compared"
+                each = "give one number, or one of each model"
+                raise ParameterError(msg, found=f"{dict(given)}", hint=each)
         return {model: float(given[model]) for model in models}
 
 

@@ -12,7 +12,7 @@ from nci_frames.charts import classes
 from nci_frames.evaluation.metrics.classes import class_metric
 from nci_frames.questions.answer_lines import best_of, bounds_in_words, choice_in_words, percent, rivals
 from nci_frames.questions.class_comparison import ClassComparison
-from nci_frames.questions.how_sure import read_resampled
+from nci_frames.questions.how_sure import of_strata, read_resampled
 from nci_frames.questions.order import any_of, leads_in_words
 from nci_frames.questions.report_question import (
     Chart,
@@ -104,7 +104,8 @@ def opening_class(comparison: ClassComparison) -> str:
 
 
 def _one_share(comparison: ClassComparison) -> pl.DataFrame:
-    return of_shown(comparison.curves.filter(pl.col("class") == opening_class(comparison)), comparison)
+    rows = of_shown(comparison.curves.filter(pl.col("class") == opening_class(comparison)), comparison)
+    return rows if rows["lower"].count() else rows.drop("lower", "upper")
 
 
 def _counts(comparison: ClassComparison) -> pl.DataFrame:
@@ -173,9 +174,12 @@ def assumption_lines(comparison: ClassComparison) -> list[str]:
         drawn = read_resampled(buckets, weighted=not whole)
     else:
         few = f"There are {quantity(buckets or 0, 'group')} of units, and tests need {LEAST_BUCKETS}"
-        why = "models are not compared, since that needs the rows that they decided about"
         there = "No unit was named" if buckets is None else few
-        drawn = f"{there}: rows are taken as independent in intervals, and {why}."
+        why = ", and models are not compared, since that needs the rows that they decided about"
+        alone = len(comparison.models) == 1
+        drawn = f"{there}: rows are taken as independent in intervals{'' if alone else why}."
+    weights = comparison.counts["weight"].n_unique() if "weight" in comparison.counts.columns else 0
+    drawn += of_strata(weights, buckets if comparison.by_units else None)
     assumed = "Values at other mixes assume that each class gets its decisions as in this log."
     return [drawn, f"{assumed} This was not tested."]
 
@@ -196,7 +200,7 @@ QUESTIONS = (
         _by("{} of each model"),
         metric=lambda comparison: class_metric(comparison.metric),
         measure=attrgetter("measure"),
-        where=lambda comparison: f" at {mix_in_words(comparison)}, with its interval",
+        where=lambda comparison: f" at {mix_in_words(comparison)}",
     ),
     picture(
         "share",

@@ -92,7 +92,7 @@ def read_direction(comparison: Comparison) -> list[str]:
 def read_independence(comparison: Comparison) -> str:
     """Return sentences on what intervals and tests resample."""
     buckets, weighted, repeats = comparison.buckets, comparison.weighted, comparison.repeat_count
-    drawn = read_resampled(buckets, weighted=weighted) + _of_strata(comparison.strata, buckets)
+    drawn = read_resampled(buckets, weighted=weighted) + of_strata(comparison.strata, buckets)
     if repeats is not None:
         if buckets is None and not weighted:
             drawn = "No unit was named, so intervals are those of one repeat, and there are no tests."
@@ -131,7 +131,7 @@ def read_resampled(buckets: int | None, *, weighted: bool) -> str:
     return f"Intervals and tests resample whole units, never single rows: {buckets:,} groups of units."
 
 
-def _of_strata(strata: int, buckets: int | None) -> str:
+def of_strata(strata: int, buckets: int | None) -> str:
     """Return a sentence on how rows with weights are resampled."""
     if strata <= 1:
         return ""

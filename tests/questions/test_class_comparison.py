@@ -185,3 +185,37 @@ def test_the_matrix_and_the_mistakes_of_weighted_rows_count_rows():
         of_class = rows.filter(label=row["class"])
         assert row["rows"] == (of_class[row["model"]] == row["decision"]).sum()
         assert row["share of class"] == pytest.approx(row["rows"] / len(of_class))
+
+
+def weighted(weight, units=True):
+    rows = log().with_columns(weight=weight)
+    scan = nf.scan_classes(rows, decision={name: name for name in "abc"}, weight="weight", unit="unit")
+    return nf.compare_classes(
+        nf.count_classes(nf.unit_buckets(scan, buckets=60) if units else scan.drop("unit"))
+    )
+
+
+def test_the_report_says_how_rows_with_weights_are_resampled():
+    two = pl.when(pl.int_range(pl.len()) % 3 == 0).then(4.0).otherwise(1.0)
+    assert assumption_lines(weighted(two))[0].endswith(" Their rows count for what they weigh.")
+    said = assumption_lines(weighted(two, units=False))[0]
+    assert said.endswith(
+        " The rows of each of the 2 weights are taken as a sample of their own, of fixed size."
+    )
+    assert "models are not compared" in said
+    alone = nf.compare_classes(counts(units=False).filter(model="a"))
+    assert assumption_lines(alone)[0] == "No unit was named: rows are taken as independent in intervals."
+
+
+def test_charts_of_values_without_intervals_name_and_draw_none():
+    rng = np.random.default_rng(0)
+    rows = pl.concat([log(seed=seed) for seed in range(5)])
+    rows = rows.with_columns(weight=pl.Series(rng.uniform(1, 9, len(rows))))
+    scan = nf.scan_classes(rows, decision={name: name for name in "abc"}, weight="weight")
+    found = nf.compare_classes(nf.count_classes(scan))
+    assert found.answer["lower"].null_count() == 3
+    for question in QUESTIONS:
+        if question.name in ("intervals", "share"):
+            drawn = question.chart(question.table(found), found).to_dict()
+            assert not {"bars", "band"} & {layer.get("name") for layer in drawn["layer"]}
+            assert "bound" not in str(drawn["title"])

@@ -289,7 +289,9 @@ def samples_to_compare(
     if _is_area(metric, auc):
         if auc is None or ratio is None:
             msg = f"an area needs {Option('auc')}, and {Option('ratio')} or {Option('prevalence')}"
-            raise ParameterError(msg, found=f"auc={auc}, ratio={ratio}")
+            in_python = "required_samples(compare='roc_auc', auc=(0.85, 0.8), prevalence=0.01)"
+            hint = Call(f"e.g. {in_python}", f"areas are planned in Python, e.g. {in_python}")
+            raise ParameterError(msg, found=f"auc={auc}, ratio={ratio}", hint=f"{hint}")
         shared, _ = _each("correlation", correlation)
         contrast = contrast_of_areas(auc, shared, ratio)
     else:
