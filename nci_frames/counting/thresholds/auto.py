@@ -32,6 +32,10 @@ _STEP = 0.0025
 _PARTS = 4
 #: Up to this many thresholds cost little more than a few.
 _FEW = 1 << 14
+#: Bins whose widths are computed at a time.
+_BINS = 512
+#: Relative error of a sum of many contributions.
+_ROUNDING = 1e-9
 #: Bytes that refining takes per model and threshold: some twenty arrays of Float64.
 _REFINING = 160
 
@@ -42,6 +46,9 @@ EXACT_ROWS = 1 << 21
 #: number, they are computed on a grid, which usually has up to the second number of thresholds.
 EXACT_IN_PARTS, USUAL_THRESHOLDS = EXACT_ROWS >> 1, 1 << 12
 _MOST = 8_191
+
+
+Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +65,15 @@ class ModelCounts:
     lightest: Floats  # model x 1: the least weight of a positive; 0 if it is unknown
 
     @property
-    def tied(self) -> NDArray[np.bool_]:
-        """Whether a bin can hold only one score, so that its rows are certainly tied."""
-        return np.append(False, holds_one_score(self.grid, self.dtype))
+    def bins(self) -> tuple[Places, Places]:
+        """The first place of each bin, and the first one after it."""
+        begin = np.arange(1 + len(self.grid))
+        return begin, begin + 1
+
+    def tied(self, begin: Places, end: Places) -> NDArray[np.bool_]:
+        """Return whether bins can hold only one score, so that their rows are certainly tied."""
+        one = np.append(False, holds_one_score(self.grid, self.dtype))
+        return np.asarray(one[begin] & (end - begin == 1))
 
     def only(self, kept: NDArray[np.intp]) -> "ModelCounts":
         """Return the counts at a subset of the thresholds, given by ascending indices."""
@@ -73,8 +86,9 @@ class ModelCounts:
         )
 
 
-#: Function that returns the contribution of each bin to each quantity to minimise.
-Measure = Callable[[ModelCounts], Floats]
+#: Function that returns the contribution of bins to each quantity to minimise, of shape (quantities, models,
+#: bins). Bins are given by their first places and the first ones after them.
+Measure = Callable[[ModelCounts, Places, Places], Floats]
 
 
 def refine_scan(
@@ -113,19 +127,32 @@ def refine_scan(
 
     counts = count(_first_grid(find_scores(scan), dtype))
     for _ in range(_PASSES):
-        if worst(measure(counts)) <= tolerance:
+        if worst(counts, measure) <= tolerance:
             break
         kept = counts.only(fewest(counts, measure, tolerance / 4, most=MOST_THRESHOLDS // 2))
-        finer = _split(kept.grid, measure(kept), dtype)
+        finer = _split(kept.grid, summed(kept, measure)[0], dtype)
         if np.isin(finer, counts.grid).all():
             break
         counts = count(finer)
     return counts
 
 
-def worst(parts: Floats) -> float:
-    """Return the largest quantity, given the contribution of each bin to each quantity."""
-    return float(parts.sum(axis=1).max(initial=0))
+def worst(counts: ModelCounts, measure: Measure) -> float:
+    """Return the largest quantity."""
+    return float(summed(counts, measure)[1].max(initial=0))
+
+
+def summed(counts: ModelCounts, measure: Measure) -> tuple[Floats, Floats]:
+    """Return the largest contribution of each bin to a quantity of each model, and its largest quantity."""
+    begin, end = counts.bins
+    most, sums = np.empty((len(counts.positives), len(begin))), np.zeros(1)
+    # Some bins at a time, whose contributions to the areas of all models fit into the cache.
+    for first in range(0, len(begin), _BINS):
+        some = slice(first, first + _BINS)
+        parts = measure(counts, begin[some], end[some])
+        parts.max(axis=0, out=most[:, some])
+        sums = sums + parts.sum(axis=2)
+    return most, sums.max(axis=0)
 
 
 def fewest(
@@ -148,21 +175,33 @@ def fewest(
     reached = [part.sum(axis=0) for part in (counts.positives, counts.negatives)]
     below = -sum(rows[1:] / max(rows[0], 1) for rows in reached)  # up to a constant
     kept = np.unique([0, last])
+    # The bin at place 0 is that below all thresholds.
+    begin = np.append(0, kept + 1)
+    parts = measure(counts, begin, np.append(begin[1:], last + 2))
+    sums, most_of = parts.sum(axis=2), parts.max(axis=(0, 1), initial=0)[1:-1]
     while True:
-        parts = measure(counts.only(kept))
         low, high = kept[:-1], kept[1:]
         whole = high - low == 1
-        adds = np.where(whole, 0, parts.max(axis=0)[1:-1])
-        excess = worst(parts) / enough
+        adds = np.where(whole, 0, most_of)
+        excess = sums.max(initial=0) / enough
         cut = ~whole & ((root[:, low] - root[:, high]).max(axis=0, initial=0) > _STEP)
-        if excess > 1:
+        # By rounding, sums may be smaller than those of ``worst``.
+        if excess > 1 - _ROUNDING:
             # Smaller steps near the goal avoid unneeded thresholds.
             cut |= adds > adds.max(initial=0) / np.clip(excess, 1.5, 64)
         if len(kept) >= most or not cut.any():
             return kept
         low, high = low[cut], high[cut]
         middle = np.searchsorted(below, (below[low] + below[high]) / 2)
-        kept = np.union1d(kept, np.clip(middle, low + 1, high - 1))
+        middle = np.clip(middle, low + 1, high - 1)
+        one, two, both = (
+            measure(counts, begin + 1, end + 1) for begin, end in ((low, middle), (middle, high), (low, high))
+        )
+        sums += one.sum(axis=2) + two.sum(axis=2) - both.sum(axis=2)
+        places = np.flatnonzero(cut)
+        most_of[places] = one.max(axis=(0, 1))
+        most_of = np.insert(most_of, places + 1, two.max(axis=(0, 1)))
+        kept = np.insert(kept, places + 1, middle)
 
 
 def _by_model(table: pl.DataFrame, grid: Floats, dtype: type[np.floating]) -> ModelCounts:
@@ -288,23 +327,22 @@ def count_to_tolerance(
             grid = next(cuts, None)
             continue
         fine = _of_models(reached, dtype)
-        widths = measure(fine)
-        if worst(widths) <= wish.tolerance:
+        widths, of_models = summed(fine, measure)
+        if of_models.max() <= wish.tolerance:
             kept = np.union1d(fewest(fine, measure, wish.tolerance), np.searchsorted(grid, wish.also))
             return _chosen(fine.only(kept), measure, wish), reached.at(grid[kept])
-        by_model = widths.reshape(-1, len(fine.positives), widths.shape[1])
         some = np.flatnonzero(fine.positives[:, 0])
         if len(some) < len(positives):
             # The positives of a model weigh 0.
             break
-        wider = cut_wide(grid, positives, by_model[:, some], 0.7 * wish.tolerance)
+        wider = cut_wide(grid, positives, widths[some], of_models[some], 0.7 * wish.tolerance)
         if not len(grid) < len(wider) <= MOST_THRESHOLDS:
             # Bins with a single positive of each model are cut between their negatives.
             wider = _split(grid, widths, dtype, most=min(_PARTS * len(grid), MOST_THRESHOLDS))
         grid = wider
     fine = refine_scan(scan, measure, wish.tolerance, progress=progress, budget=budget)
     # If the finest grid misses the tolerance, fewer thresholds only have to match that grid.
-    enough = max(wish.tolerance, 1.02 * worst(measure(fine)))
+    enough = max(wish.tolerance, 1.02 * worst(fine, measure))
     kept = fewest(fine, measure, enough)
     chosen = _chosen(fine.only(kept), measure, wish)
     return chosen, count_at(scan, group, chosen.grid, budget=budget, progress=progress)
@@ -312,7 +350,7 @@ def count_to_tolerance(
 
 def _chosen(counts: ModelCounts, measure: Measure, wish: AutoThresholds) -> Chosen:
     grid = np.union1d(counts.grid, wish.also)
-    return Chosen(grid, holds_one_score(grid, counts.dtype), worst(measure(counts)), wish.tolerance)
+    return Chosen(grid, holds_one_score(grid, counts.dtype), worst(counts, measure), wish.tolerance)
 
 
 def _cuts(positives: Positives, tolerance: float) -> Iterator[Floats]:
@@ -343,16 +381,20 @@ def _of_models(reached: Reached, dtype: type[np.floating]) -> ModelCounts:
     return ModelCounts(reached.grid, sums[:, 1], sums[:, 0], dtype, lightest)
 
 
-def _widths(counts: ModelCounts, *, prevalence: tuple[float, ...]) -> Floats:
-    """Return the contribution of every bin to the width of the bounds, for each area (row) of each model.
+def _widths(counts: ModelCounts, begin: Places, end: Places, *, prevalence: tuple[float, ...]) -> Floats:
+    """Return the contribution of bins to the width of the bounds of each area of each model.
 
     It is slightly overestimated (by the precision at the start of the bin with all its negatives already
     counted), which avoids a logarithm; the certified bounds are narrower.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         # A model that lacks a class has no areas.
-        tpr1, fpr1 = (rows / rows[:, :1] for rows in (counts.positives, counts.negatives))
-        tpr0, fpr0 = (np.pad(rate[:, 1:], ((0, 0), (0, 1))) for rate in (tpr1, fpr1))
+        classes = counts.positives, counts.negatives
+        tpr1, fpr1 = (rows[:, begin] / rows[:, :1] for rows in classes)
+        # No row is above the last bin.
+        last = len(counts.grid)
+        after = np.minimum(end, last)
+        tpr0, fpr0 = (np.where(end > last, 0.0, rows[:, after] / rows[:, :1]) for rows in classes)
         recall = tpr1 - tpr0
         # Recall grows row by row, so the first positive of a bin reaches this recall.
         one = np.where(recall > 0, counts.lightest / counts.positives[:, :1], 0)
@@ -368,5 +410,5 @@ def _widths(counts: ModelCounts, *, prevalence: tuple[float, ...]) -> Floats:
             np.multiply(recall, best, out=widths[place])
     # 0/0 is a bin without rows.
     np.fmax(widths, 0, out=widths)
-    widths[..., counts.tied] = 0
-    return widths.reshape(-1, widths.shape[-1])
+    widths[..., counts.tied(begin, end)] = 0
+    return widths

@@ -112,7 +112,9 @@ def _thinned(mine: NDArray[np.floating], share: float) -> tuple[NDArray[np.float
     return scores, places + np.maximum((most * np.sqrt(recall) + 1) // step - 1, 1).astype(np.int64)
 
 
-def cut_wide(grid: Floats, positives: Positives, widths: Floats, tolerance: float) -> Floats:
+def cut_wide(
+    grid: Floats, positives: Positives, widths: Floats, of_models: Floats, tolerance: float
+) -> Floats:
     """Return a grid with more thresholds in the bins that contribute much to the widths of the areas.
 
     A bin cut into p parts contributes about 1/p of its previous contribution. So, for a given number of
@@ -121,18 +123,19 @@ def cut_wide(grid: Floats, positives: Positives, widths: Floats, tolerance: floa
     Parameters
     ----------
     widths
-        Contribution of each bin to each area, of shape (areas, models, bins); the first bin is below the
-        grid.
+        Largest contribution of each bin to an area of each model; the first bin is below the grid.
+    of_models
+        Largest width of an area of each model.
     tolerance
         Target for the sum of each area.
     """
     added = [grid]
-    for mine, of_model in zip(positives, widths.swapaxes(0, 1)[..., 1:], strict=True):
-        roots = np.sqrt(of_model.max(axis=0))
+    for mine, of_bins, width in zip(positives, widths[:, 1:], of_models, strict=True):
+        roots = np.sqrt(of_bins)
         ends = np.append(np.searchsorted(mine, grid), len(mine))
         rows = np.diff(ends)
         parts = np.minimum(np.ceil(roots * roots.sum() / tolerance).astype(np.int64), rows)
-        cuts = np.maximum(parts - 1, 0) * (of_model.sum(axis=1).max() > tolerance)
+        cuts = np.maximum(parts - 1, 0) * (width > tolerance)
         of = np.repeat(np.arange(len(grid)), cuts)
         which = 1 + np.arange(len(of)) - np.repeat(np.cumsum(cuts) - cuts, cuts)
         cut = mine[ends[of] + which * rows[of] // parts[of]]
