@@ -15,10 +15,8 @@ import nci_frames as nf
 from tests.logs import counts_at
 
 #: What takes another ten seconds, and what is about metrics that the library does not have.
-SLOW, OTHER = (
-    "multiclass or perfect_imp or micro or roc_curve_toydata",
-    "ndcg or top_k or label_ranking or lrap",
-)
+SLOW = "multiclass or perfect_imp or micro or roc_curve_toydata"
+OTHER = "ndcg or top_k or label_ranking or lrap"
 
 
 def test_finley():

@@ -50,10 +50,8 @@ class Shelf:
         SourceError
             If it cannot be read.
         """
-        path, problem = (
-            self.folder / POINTER,
-            "it does not name the latest run, its number and the last good run",
-        )
+        path = self.folder / POINTER
+        problem = "it does not name the latest run, its number and the last good run"
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
             if _names_run(found) and isinstance(found.get("sequence"), int):
@@ -64,10 +62,8 @@ class Shelf:
             return None
         except (OSError, ValueError) as error:
             problem = str(error)
-        msg, hint = (
-            "the pointer to the latest run cannot be read",
-            "restore it, or remove it for a new history",
-        )
+        msg = "the pointer to the latest run cannot be read"
+        hint = "restore it, or remove it for a new history"
         raise SourceError(msg, where=repr(str(path)), found=problem, hint=hint)
 
     def check_new(self, run: str) -> None:

@@ -118,11 +118,8 @@ def print_comparison(
         console.print(Text(printable(title), style="bold"))
     found = [shown for shown in answered(comparison, questions) if not shown.silent]
     told = [question for question in questions_of(comparison) if _of_answer(question)]
-    for shown in found:
-        if shown.question in told:
-            continue
-        for line in shown.sentences or []:
-            _print_wrapped(console, line)
+    for line in chain.from_iterable(shown.sentences or [] for shown in found if shown.question not in told):
+        _print_wrapped(console, line)
     if isinstance(comparison, Comparison):
         _print_ranked(comparison, console)
     for shown in found:
@@ -192,7 +189,7 @@ def _wrapped(console: Console, line: str, *, indent: str = "  ", style: str = ""
     return [Text.assemble(indent, part) for part in parts]
 
 
-def print_frame(frame: pl.DataFrame, console: Console, *, title: str = "") -> None:
+def print_frame(frame: pl.DataFrame, console: Console, *, title: str) -> None:
     """Print a small frame: whole numbers with separators, others with four digits, null as a dash.
 
     Parameters
@@ -208,10 +205,10 @@ def print_frame(frame: pl.DataFrame, console: Console, *, title: str = "") -> No
     --------
     >>> import polars as pl
     >>> from rich.console import Console
-    >>> print_frame(pl.DataFrame({"rows": [389_091]}), Console(width=60, record=True, quiet=True))
+    >>> console = Console(width=60, record=True, quiet=True)
+    >>> print_frame(pl.DataFrame({"rows": [389_091]}), console, title="counted")
     """
-    if title:
-        console.print(Text(printable(title), style="bold"))
+    console.print(Text(printable(title), style="bold"))
     table = Table(pad_edge=False)
     for name, dtype in frame.schema.items():
         justify: JustifyMethod = "right" if dtype.is_numeric() else "left"

@@ -143,12 +143,6 @@ def test_the_area_below_the_pr_steps_is_the_average_precision():
     )
 
 
-def test_one_prevalence_needs_no_strokes():
-    spec = nf.chart_pr(pr_of(prevalence=[0.1])).to_dict()
-    assert "strokeDash" not in layer(spec, "lines")["encoding"]
-    assert spec["title"]["text"] == "Precision-recall curves at prevalence η = 0.1"
-
-
 ETA = 0.01
 
 

@@ -155,11 +155,8 @@ def test_segments_of_weighted_rows_are_those_of_their_weights(units: str | None)
     for row in ranks.iter_rows(named=True):
         own = log.filter(country=row["country"])
         assert (row["positives"], row["negatives"]) == (own["label"].sum(), (~own["label"]).sum())
-        hit, weight, label = (
-            (own["score"] >= 2.5).to_numpy(),
-            own["weight"].to_numpy(),
-            own["label"].to_numpy(),
-        )
+        hit = (own["score"] >= 2.5).to_numpy()
+        weight, label = (own[name].to_numpy() for name in ("weight", "label"))
         assert row["own_value"] == pytest.approx(weight[hit & label].sum() / weight[hit].sum(), rel=1e-12)
         assert row["own_lower"] < row["own_value"] < row["own_upper"]
         assert row["observed_prevalence"] == pytest.approx(weight[label].sum() / weight.sum(), rel=1e-12)
@@ -192,10 +189,8 @@ def test_slope_and_intercept_of_calibration_hold_where_rows_were_drawn_by_score(
     rng, held, repeats = np.random.default_rng(5), np.zeros(3), 25
     for _ in range(repeats):
         score = 1 / (1 + np.exp(-rng.normal(-3, 1.5, 12_000)))
-        label, weight = (
-            rng.random(12_000) < score,
-            np.select([score >= 0.3, score >= 0.1], [1.0, 10.0], 100.0),
-        )
+        label = rng.random(12_000) < score
+        weight = np.select([score >= 0.3, score >= 0.1], [1.0, 10.0], 100.0)
         log = pl.DataFrame({"model": "a", "label": label, "score": score, "weight": weight})
         drawn = log.filter(pl.Series(rng.random(12_000) < 1 / weight))
         found = nf.calibration_measures(nf.count_confusion(drawn, thresholds="exact"), prevalence="observed")

@@ -167,10 +167,8 @@ class View:
         try:
             return CountingSettings.from_json(self.made["settings"])
         except TypeError as error:
-            msg, hint = (
-                "the ledger has settings that this version does not know",
-                "install a newer nci_frames",
-            )
+            msg = "the ledger has settings that this version does not know"
+            hint = "install a newer nci_frames"
             raise self.table.lacks(msg, f"generation {self.generation!r}: {error}", hint) from error
 
     @cached_property

@@ -124,11 +124,8 @@ def test_a_wide_log_is_counted_as_the_long_one(keys: Any, weight: str | None, th
     rest = [name for name in frame.columns if name not in scores.values()]
     long = pl.concat(frame.select(*rest, model=pl.lit(m), score=s) for m, s in scores.items())
     options = {**keys, "weight": weight, "on_invalid": "drop"}
-    wide_scan, long_scan = (
-        nf.scan_predictions(frame, scores=scores, **options),
-        nf.scan_predictions(long, **options),
-    )
-    found, expected = (tally_scan(scan_behind(s), thresholds=thresholds) for s in (wide_scan, long_scan))
+    scans = nf.scan_predictions(frame, scores=scores, **options), nf.scan_predictions(long, **options)
+    found, expected = (tally_scan(scan_behind(scan), thresholds=thresholds) for scan in scans)
     assert_frame_equal(found.counts, expected.counts, check_exact=weight is None)
     assert (found.counted, found.dropped) == (expected.counted, expected.dropped)
     with pytest.raises(nf.InvalidRowsError, match="label is null"):

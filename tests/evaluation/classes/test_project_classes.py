@@ -107,10 +107,8 @@ def test_two_classes_are_the_binary_case():
 @pytest.mark.parametrize("eta", [1e-12, 1e-40])
 @pytest.mark.parametrize("right", [[70, 30], [100, 99]])
 def test_agreement_keeps_its_digits_if_a_class_is_rare(eta, right):
-    label, decision = (
-        np.repeat([0, 1], 100),
-        np.concatenate([np.arange(100) >= right[0], np.arange(100) < right[1]]),
-    )
+    label = np.repeat([0, 1], 100)
+    decision = np.concatenate([np.arange(100) >= right[0], np.arange(100) < right[1]])
     binary = pl.DataFrame({"model": "m", "label": label, "score": decision.astype(float)})
     rates = nf.compute_rates(nf.count_confusion(binary, thresholds=[1.0]))
     wanted = nf.project_rates(rates, metrics=["hss", "mcc"], prevalence=eta)["value"].to_list()
