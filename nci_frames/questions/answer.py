@@ -250,10 +250,8 @@ class AskedLog:
             if not area.of_scores:
                 # The area at few steps of recall is another one: its bounds go beside the certified ones.
                 both = beside(bounds, certified.select(*_AT, *_SIDES), _AT, suffix="_certified")
-                moved = (pl.col(f"{side}_certified") - pl.col("value") for side in _SIDES)
-                bounds = both.with_columns(
-                    (pl.col(s) + m).clip(0, 1) for s, m in zip(_SIDES, moved, strict=True)
-                )
+                moved = {side: pl.col(f"{side}_certified") - pl.col("value") for side in _SIDES}
+                bounds = both.with_columns((pl.col(side) + by).clip(0, 1) for side, by in moved.items())
             table = beside(table, bounds.select(*_AT, *_SIDES), _AT)
         return table
 
