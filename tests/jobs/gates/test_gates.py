@@ -86,6 +86,12 @@ def test_a_value_is_judged_on_its_bounds(limits, verdict):
     assert (row["value"], round(row["lower"], 4), round(row["upper"], 4)) == (0.8, 0.7741, 0.8236)
 
 
+@pytest.mark.parametrize(("metric", "limits"), [("fpr", {"upper": 0}), ("recall", {"lower": 1})])
+def test_a_limit_that_the_best_value_alone_keeps_does_not_fail_it(metric, limits):
+    (row,) = judged({"metric": metric, "value_threshold": limits}, ("a", "de", 1000, 0, 0, 1000))
+    assert row["verdict"] == "undecided"
+
+
 def test_few_positives_are_undecided_whatever_the_value():
     gate = {"segments": ["country"], "min_positives": 5, "value_threshold": {"lower": 0.99}}
     few, many = judged(gate, MANY, FEW)
