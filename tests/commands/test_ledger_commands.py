@@ -47,17 +47,21 @@ def test_the_ledger_from_the_command_line(tmp_path):
 
 
 def test_counts_are_not_written_over_a_file_that_was_counted(tmp_path):
-    """By whatever settings: of the two, only the labelled log is among the sources by default."""
+    """By whatever name and settings: of the two, only the labelled log is among the sources by default."""
     ledger, traffic = nf.CountsLedger(tmp_path / "ledger"), tmp_path / "traffic.parquet"
     (log,) = write_nights(tmp_path / "logs", 1)
     pl.read_parquet(log).drop("label").write_parquet(traffic)
     ledger.append(log, thresholds=GRID)
     ledger.append(traffic, thresholds=GRID, label=None)
-    for counted in (log, traffic):
-        content = counted.read_bytes()
-        refused = ended(2, "ledger", "read", ledger.uri, "--out", counted)
+    before, link = (log.read_bytes(), traffic.read_bytes()), tmp_path / "link.parquet"
+    link.symlink_to(log)
+    for out in (log, traffic, link, tmp_path / "logs/../logs/2026-03-01/a.parquet"):
+        refused = ended(2, "ledger", "read", ledger.uri, "--out", out)
         assert "would replace a file that the ledger counts" in refused.stderr
-        assert counted.read_bytes() == content
+    refused = ended(2, "ledger", "read", ledger.uri, "--out", tmp_path / "ledger/counts.parquet")
+    assert "the output lies in the ledger" in refused.stderr
+    assert (log.read_bytes(), traffic.read_bytes()) == before
+    ended(0, "ledger", "read", ledger.uri, "--out", log.with_name("counts.parquet"))
 
 
 def test_a_ledger_is_not_begun_among_other_files(tmp_path):

@@ -80,21 +80,6 @@ def test_init_does_not_replace_what_is_there(tmp_path):
     assert log.read_bytes() == before
 
 
-def test_the_counts_of_a_ledger_replace_no_file_that_it_counts(tmp_path):
-    (log,) = write_nights(tmp_path / "logs", 1)
-    ledger, link = tmp_path / "ledger", tmp_path / "link.parquet"
-    ended(0, "ledger", "append", ledger, log, "--thresholds", "0.5")
-    link.symlink_to(log)
-    before = log.read_bytes()
-    for out in (log, tmp_path / "logs" / ".." / "logs" / "2026-03-01" / "a.parquet", link):
-        refused = ended(2, "ledger", "read", ledger, "--out", out)
-        assert "the output would replace a file that the ledger counts" in refused.stderr
-    refused = ended(2, "ledger", "read", ledger, "--out", ledger / "counts.parquet")
-    assert "the output lies in the ledger" in refused.stderr
-    assert log.read_bytes() == before
-    ended(0, "ledger", "read", ledger, "--out", log.with_name("counts.parquet"))
-
-
 @pytest.mark.long
 def test_check_finds_columns_that_are_none_and_changed_files(tmp_path):
     paths = write_nights(tmp_path / "logs", 2)
