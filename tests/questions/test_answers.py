@@ -21,6 +21,7 @@ from nci_frames.questions.report import report_charts
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_answer, print_basis, print_conclusion
+from tests.cases import first_quick
 from tests.comparisons import altered, printed, questions
 from tests.comparisons import comparison as compare_many
 from tests.logs import counts_at, random_log
@@ -568,7 +569,7 @@ def test_bounds_of_an_area_are_those_of_bootstrap(thresholds: Any, unit: str | N
         assert told.select("lower", "upper").row(0) == pytest.approx(expected, abs=2e-4)
 
 
-@pytest.mark.parametrize("metric", ["pr_auc", "roc_auc"])
+@pytest.mark.parametrize("metric", first_quick(["pr_auc", "roc_auc"]))
 def test_models_are_told_apart_only_by_more_than_a_grid_leaves_unknown(metric: str) -> None:
     """Of many rows, a test finds differences that are smaller than the distances between thresholds."""
     label, rng = np.arange(200_000) % 2 == 0, np.random.default_rng(6)

@@ -422,6 +422,7 @@ def two_models(rng: np.random.Generator, label: np.ndarray) -> list[np.ndarray]:
     return [2.2 * label + shared, 2.6 * label + 0.7 * shared + 0.714 * own]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("units", [None, "bucket"])
 def test_the_difference_of_areas_holds_where_heavy_positives_may_be_missing(units: str | None) -> None:
     """Down-sampled by the scores of one model, one row of 100 stands for the positives that it misses."""
