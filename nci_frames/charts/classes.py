@@ -16,8 +16,8 @@ from nci_frames.evaluation.classes.class_winners import LINES, winners_in_triang
 from nci_frames.evaluation.classes.project_classes import matrix_at
 from nci_frames.evaluation.metrics.classes import class_metric
 
-#: Minimum width of a cell in pixels, so that numbers do not overlap.
-_CELL = 30
+#: Minimum width of a cell in pixels, so that numbers, or slanting names, do not overlap.
+_CELL, _NAME = 30, 15
 #: Height of a bar with its margin in pixels, and minimum width of a labelled range.
 _LINE, _APART = 26, 0.06
 #: Side of the triangle in pixels, and the relative margin around it.
@@ -63,8 +63,13 @@ def chart_class_matrix(class_counts: Frame, /, *, priors: Priors = "observed") -
     selection.refuse_empty(table["label"], "class", table)
     selection.check_rows(table)
     named: dict[str, Any] = {"type": "nominal", "sort": order}
-    plain = {"domain": False, "ticks": False}
-    x = alt.X(field="decision", title="decision", axis={**plain, "labelAngle": -45}, **named)
+    width = min(420, canvas.panel_size(table["model"].n_unique())[0])
+    cell = width / max(table["label"].n_unique(), table["decision"].n_unique())
+    plain: dict[str, Any] = {"domain": False, "ticks": False}
+    angle = -45
+    if cell < _NAME:  # names that overlap are left to the tooltips
+        angle, plain = -90, plain | {"labelOverlap": True}
+    x = alt.X(field="decision", title="decision", axis={**plain, "labelAngle": angle}, **named)
     base = alt.Chart().encode(x=x, y=alt.Y(field="label", title="true class", axis=plain, **named))
     scale = {"domain": [0, 1], "range": [theme.GROUND, theme.PALETTE[0]], "interpolate": "rgb"}
     legend = {"format": _PERCENT, "orient": "bottom", "gradientLength": 160, "title": _OF_CLASS}
@@ -73,9 +78,8 @@ def chart_class_matrix(class_counts: Frame, /, *, priors: Priors = "observed") -
     shown = canvas.tooltip(numbers, names=("model", "label", "decision"))
     cells = base.mark_rect(stroke=theme.LINE, strokeWidth=1)
     layers = [canvas.layer("cells", cells, color=colour, tooltip=shown)]
-    width = min(420, canvas.panel_size(table["model"].n_unique())[0])
     told = "colour: share among the rows of a class"
-    if width >= _CELL * max(table["label"].n_unique(), table["decision"].n_unique()):
+    if cell >= _CELL:
         ink = alt.ColorValue(theme.INK, condition={"test": "datum.rate > 0.5", "value": theme.GROUND})
         text = alt.Text(field="percent", type="nominal")
         told = f"{told}; numbers: percent of the mix, {priors if isinstance(priors, str) else 'as given'}"
@@ -147,7 +151,7 @@ def chart_class_winners(
     borders = borders.mark_text(**theme.NOTE | {"align": "left", "dx": 3, "color": theme.GROUND})
     shown = canvas.tooltip({"start": "from", "end": "to"}, names=(*keys, "model", "equal"))
     mix = {} if priors is None else one_mix("priors", scenarios_of(priors))
-    of = {"line": map(str, mix), "share": mix.values()}
+    of = {"line": pl.Series([*mix], strict=False).cast(pl.String), "share": [*mix.values()]}
     marked = pl.DataFrame(of, {"line": pl.String, "share": pl.Float64}).filter(pl.col("line").is_in(named))
     ticks = alt.Chart(marked).encode(y=up).mark_tick(color=theme.INK, opacity=1, thickness=3, size=_LINE)
     text = alt.Text(field="start", type="quantitative", format=".3~p")

@@ -1,11 +1,14 @@
 """The matrix of decisions, the winners between two mixes and the map of mixes draw what their tables say."""
 
+from datetime import datetime
+
 import numpy as np
 import polars as pl
 import pytest
 
 import nci_frames as nf
 from nci_frames.evaluation.classes.class_winners import LINES, winners_in_triangle
+from nci_frames.questions.classes import QUESTIONS
 from tests.cases import first_quick
 from tests.chart_specs import layers, panel_rows, rows_of
 from tests.charts.drawn import class_counts
@@ -48,6 +51,29 @@ def test_the_winners_are_bars_with_labelled_borders():
     # The mark of the mix does not hide the label of a border.
     drawn = list(layers(marked))
     assert drawn.index("mix") < drawn.index("borders")
+
+
+def test_the_mix_is_marked_whatever_the_type_of_the_classes():
+    for classes in ([False, True], [datetime(2026, 1, 2, 3), datetime(2026, 1, 3)]):
+        kinds = pl.Series(classes).dt.cast_time_unit("ns") if classes[0] else pl.Series(classes)
+        counts = counts_of_models("ab", 2).with_columns(
+            pl.col("label", "decision").replace_strict([0, 1], kinds, return_dtype=kinds.dtype)
+        )
+        comparison = nf.compare_classes(counts, priors="uniform")
+        (question,) = (each for each in QUESTIONS if each.name == "winners")
+        spec = question.chart(question.table(comparison), comparison).to_dict()
+        marks = [{"line": name, "share": 0.5} for name in comparison.classes]
+        assert rows_of(spec, "mix") == marks
+    of_class = comparison.winners.with_columns(pl.lit("false").alias("class")).head(1)
+    marked = nf.chart_class_winners(of_class, priors={False: 0.3, True: 0.7}).to_dict()
+    assert rows_of(marked, "mix") == [{"line": "false", "share": 0.3}]
+
+
+def test_names_of_many_classes_do_not_overlap():
+    for classes, angle, fewer in ((3, -45, None), (40, -90, True)):
+        spec = nf.chart_class_matrix(counts_of_models("a", classes)).to_dict()
+        axis = spec["spec"]["layer"][0]["encoding"]["x"]["axis"]
+        assert (axis["labelAngle"], axis.get("labelOverlap")) == (angle, fewer)
 
 
 def values_at(mixes, metric, cost, seed):
