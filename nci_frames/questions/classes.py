@@ -116,6 +116,11 @@ def _of_three_classes(comparison: ClassComparison) -> pl.DataFrame | None:
     return _counts(comparison) if len(comparison.classes) == 3 else None
 
 
+def _draw_winners(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
+    # The classes of the table are texts.
+    return classes.chart_class_winners(table, priors=comparison.shares, models=shown_models(comparison))
+
+
 def _draw_simplex(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
     marked, models = {comparison.scenario: comparison.mix}, shown_models(comparison)
     return classes.chart_class_simplex(
@@ -216,7 +221,7 @@ QUESTIONS = (
         "winners",
         _by("Best model by {} over the share of each class"),
         of_several(attrgetter("winners")),
-        classes.chart_class_winners,
+        _draw_winners,
         section="order",
     ),
     picture(

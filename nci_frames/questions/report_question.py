@@ -177,6 +177,6 @@ _SHARED: Mapping[str, Callable[[Any], Any]] = {
     "prevalence": lambda comparison: comparison.asked_prevalence,
     "beta": lambda comparison: comparison.main_beta,
     "certified": lambda comparison: comparison.certified,
-    "priors": lambda comparison: comparison.shares,
+    "priors": lambda comparison: comparison.mix,
     "measure": lambda comparison: comparison.measure,
 }
