@@ -84,7 +84,7 @@ def order_in_words(comparison: ClassComparison) -> str:
         leaders = list(dict.fromkeys(any_of(lead.models) for leads in found.values() for lead in leads))
         return f"In this log {' or '.join(leaders) or 'no model'} leads whatever the share of any one class"
     told = "; ".join(
-        f"of class {name} (here {percent(own[name])}) {leads_in_words(found[name])}"
+        f"of class {name} (here {percent(own[name])}) {leads_in_words(found[name], number=percent)}"
         for name in changing[:_CHANGES]
     )
     several = f" of {len(changing):,} of {len(found):,} classes, the others in proportion"

@@ -1,6 +1,6 @@
 """Rankings and winner ranges -> which model leads where, which change places, and sentences on both."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
@@ -188,36 +188,38 @@ def only_leader(leads: Sequence[Lead], /) -> str | None:
     return f"{any_of(models)} {verb} {'' if start == end else 'at every prevalence '}{_span(start, end)}"
 
 
-def leads_in_words(leads: Sequence[Lead], /, most: int = SOME) -> str:
+def leads_in_words(
+    leads: Sequence[Lead], /, most: int = SOME, number: Callable[[float], str] = format_grid
+) -> str:
     """Return which model leads up to where; if there are more than *most* ranges, the first two and the last.
 
-    Ranges in which the log cannot tell are left out.
+    Ranges in which the log cannot tell are left out. *number* writes a border.
 
     >>> leads_in_words([Lead(("a",), 0.001, 0.1), Lead(("b",), 0.1, 0.3), Lead(("c", "d"), 0.4, 0.5)])
     'a up to 0.1, then b up to 0.3, then c or d from 0.4'
     """
     around = zip([None, *leads], leads, [*leads[1:], None], strict=False)
     known = [each for each in around if each[1].models]
-    steps = [f"{any_of(lead.models)}{_within(before, lead, after)}" for before, lead, after in known]
+    steps = [f"{any_of(lead.models)}{_within(before, lead, after, number)}" for before, lead, after in known]
     if len(steps) <= most:
         return ", then ".join(steps)
     _, final, _ = known[-1]
-    last = f"from {format_grid(final.start)} on {any_of(final.models)}"
+    last = f"from {number(final.start)} on {any_of(final.models)}"
     changes = sum(one.models != other.models for (_, one, _), (_, other, _) in pairwise(known))
     return f"{', then '.join(steps[:2])}; {last}; {quantity(changes, 'change')} in all"
 
 
-def _within(before: Lead | None, lead: Lead, after: Lead | None) -> str:
+def _within(before: Lead | None, lead: Lead, after: Lead | None, number: Callable[[float], str]) -> str:
     """Return where a lead ends, and where it begins if the lead before it ends elsewhere."""
     apart = before is not None and (before.end != lead.start or not before.models)
     if apart and lead.start == lead.end:
-        return f" {_span(lead.start, lead.end)}"
-    begin = f" from {format_grid(lead.start)}" if apart else ""
+        return f" at {number(lead.start)}"
+    begin = f" from {number(lead.start)}" if apart else ""
     if after is None:
         return begin
     bounds = after.start_bounds
-    drawn = "" if bounds is None else f" (95 %: {format_grid(bounds[0])} to {format_grid(bounds[1])})"
-    return f"{begin} up to {format_grid(lead.end)}{drawn}"
+    drawn = "" if bounds is None else f" (95 %: {number(bounds[0])} to {number(bounds[1])})"
+    return f"{begin} up to {number(lead.end)}{drawn}"
 
 
 def untold_in_words(leads: Sequence[Lead], /) -> str:

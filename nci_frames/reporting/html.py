@@ -13,6 +13,7 @@ from altair.utils.schemapi import debug_mode
 from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts.theme import DARK, DASHES, WIDTH, ModelStyle
 from nci_frames.questions import segment_lines
+from nci_frames.questions.answer_lines import percent
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.classes import lines_at, mix_in_words, opening_class
 from nci_frames.questions.comparison import Comparison
@@ -78,7 +79,7 @@ def render_class_page(comparison: ClassComparison, /, **more: Any) -> str:
 def _along(comparison: ClassComparison, name: str) -> Iterator[tuple[list[str], list[dict[str, Any]]]]:
     """Yield the sentences and the rows of the models at each share of a class."""
     leads, curves = comparison.leads[name], comparison.curves.filter(pl.col("class") == name)
-    best, others = leads_in_words(leads), "the others in proportion"
+    best, others = leads_in_words(leads, number=percent), "the others in proportion"
     along = "whatever" if len(leads) == 1 else "along"
     told = f"Best {along} the share of class {name}, {others}: {best}"
     for (share,), part in curves.group_by("share", maintain_order=True):

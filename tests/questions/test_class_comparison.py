@@ -6,6 +6,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
+from nci_frames.questions.answer_lines import percent
 from nci_frames.questions.classes import (
     QUESTIONS,
     assumption_lines,
@@ -114,6 +115,15 @@ def test_what_is_said_names_the_mix_the_model_and_the_nearest_change():
     assert alone.measure == "MCC"
     assert alone.answer["distinguishable"].null_count() == 3
     assert "No unit was named" in assumption_lines(alone)[0]
+
+
+def test_borders_are_percentages_as_the_shares_beside_them_are(tmp_path):
+    found = nf.compare_classes(counts(), priors=FIELD)
+    name = opening_class(found)
+    border = found.leads[name][0].end
+    assert f"up to {percent(border)}, then" in order_in_words(found)
+    page = nf.write_report(found, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert f"up to {percent(border)}, then" in page
 
 
 def test_of_one_model_nothing_is_said_of_an_order(tmp_path):
