@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import altair as alt
 import polars as pl
 
-from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import ParameterError
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.comparison import Comparison
@@ -91,7 +90,6 @@ class ReportQuestion:
 
     def __post_init__(self) -> None:
         """Check the name and the section."""
-        check_utf8("name", self.name)
         if not self.name.replace("-", "").replace("_", "").isalnum() or not self.name.isascii():
             msg = "the name of a question of a report is made of letters, digits, - and _"
             raise ParameterError(msg, found=repr(self.name))
