@@ -142,16 +142,17 @@ def pages_of_help(group: click.Group = command, name: str = "nci-frames") -> Ite
 
 def of_python(call: str, names: Mapping[str, Any] = NAMES) -> str:
     """Return the error or the warning of a call."""
+    told = []
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
             eval(call, dict(names))  # noqa: S307 - the calls stand in our file
         except nf.NciFramesError as error:
-            told = str(error).replace(f"{Path.cwd()}/", "")
-            return f"{type(error).__name__}, exit code {error.exit_code}\n{told}"
-    if not warned:
+            told = [f"{type(error).__name__}, exit code {error.exit_code}\n{error}"]
+    told = told or [f"{warning.category.__name__}\n{warning.message}" for warning in warned]
+    if not told:
         raise AssertionError(f"neither an error nor a warning: {call}")
-    return "\n".join(f"{warning.category.__name__}\n{warning.message}" for warning in warned)
+    return "\n".join(told).replace(f"{Path.cwd()}/", "")
 
 
 def of_command(line: str) -> str:
@@ -202,6 +203,8 @@ def sources() -> Iterator[None]:
                 LOG.with_columns(label=pl.Series(labels)).write_parquet(f"{name}.parquet")
             LOG.with_columns(pl.col("model").replace("forest", None)).write_parquet("unnamed.parquet")
             LOG.rename({"score": "decision"}).write_parquet("decided.parquet")
+            LOG.drop("model").write_parquet("bare.parquet")
+            nf.count_confusion(LOG).write_parquet("counts.parquet")
             bad = pl.Series([0.5, None, float("nan"), *LOG["score"][3:]], strict=False)
             invalid = LOG.with_columns(score=bad)
             invalid.write_parquet("2026-03-01.parquet")

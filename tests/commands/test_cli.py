@@ -186,14 +186,6 @@ def test_one_column_per_model(tmp_path):
     assert "6 predictions counted" in done.output
 
 
-@pytest.mark.parametrize("more", [(), ("--classes",)])
-def test_several_score_columns_in_one_option_are_refused(tmp_path, more):
-    log = pl.DataFrame({"label": ["cat", "dog"], "v": [0.1, 0.2], "w": [0.2, 0.1]})
-    log.write_parquet(tmp_path / "l.parquet")
-    told = ended(2, "report", tmp_path / "l.parquet", *more, "--scores", "cat=w,dog=v").stderr
-    assert "'cat=w,dog=v' names several columns: repeat the option for each" in told
-
-
 def test_the_prevalence_is_estimated_of_one_column_per_model(tmp_path):
     known = pl.DataFrame({"label": [0] * 40 + [1] * 40, "f": [0.2] * 30 + [0.8] * 20 + [0.9] * 30})
     known.write_parquet(tmp_path / "known.parquet")
@@ -247,12 +239,6 @@ def test_a_plan_says_how_many_rows_are_needed():
     assert "381" in one
 
 
-def test_a_plan_without_a_goal_names_what_else_there_is():
-    error = ended(2, "plan", "--tpr", "0.6").stderr
-    assert "--compare" in error
-    assert "--positives" in error
-
-
 def test_names_of_columns_break_between_words(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     rates = ("--tpr", "0.8,0.7", "--fpr", "0.01,0.02", "--prevalence", "0.001", "--correlation", "0.5")
@@ -280,13 +266,6 @@ def test_no_name_and_no_path_can_steer_the_terminal(tmp_path):
     failed = ended(3, "report", tmp_path / "log.parquet", "--score", evil, "--out", tmp_path / "out")
     for output in (done.output, failed.output):
         assert not {letter for letter in output if not letter.isprintable()} - {"\n"}
-
-
-def test_counts_are_no_log_and_the_error_says_who_takes_them(tmp_path):
-    path = tmp_path / "counts.parquet"
-    nf.count_confusion(random_log(100)).write_parquet(path)
-    told = ended(3, "report", path, *QUICK, "--out", tmp_path / "out").output
-    assert "these are counts, not rows: give the log; in Python compare_models takes counts" in told
 
 
 def test_counts_in_a_file_are_those_of_the_library(log, tmp_path):

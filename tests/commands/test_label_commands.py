@@ -68,15 +68,6 @@ def test_two_models(tmp_path, monkeypatch):
     assert drawn.group_by("unit").len()["len"].unique().to_list() == [2]
 
 
-def test_what_a_command_lacks_is_told_by_its_options(logs):
-    asked = ("traffic.parquet", "-n", "50", "--metric", "recall", "--unit", "unit", "--compare", "a,b")
-    told = ended(2, "plan-labels", *asked, "--threshold", "a=0.5").output
-    assert "--threshold has none for the model 'b'" in told
-    assert "give one number, or one of each model" in told
-    told = ended(2, "plan", "--compare", "roc_auc", "--tpr", "0.7,0.8").output
-    assert "areas are planned in Python" in told
-
-
 def test_a_pilot_of_rows_needs_no_units_that_must_be_named_otherwise(logs):
     asked = ("-n", "50", "--metric", "recall", "--threshold", "2.5", "--pilot", "labelled.parquet")
     told = ended(0, "plan-labels", "traffic.parquet", *asked, "--units", "--unit", "unit").output

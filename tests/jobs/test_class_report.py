@@ -52,14 +52,6 @@ def test_priors_and_costs_of_dates_and_of_booleans_are_read(tmp_path):
         assert sorted(found["mixes"]["given"]) == [0.2, 0.8]
 
 
-def test_shares_that_are_none_are_an_argument_that_is_wrong(tmp_path):
-    log().write_parquet(tmp_path / "log.parquet")
-    asked = (tmp_path / "log.parquet", "-o", tmp_path / "out", *OF_MODELS, "--priors", "1=-0.5,2=1.5,3=0")
-    said = ended(2, "report", *asked).output
-    assert "--priors must be numbers within [0, 1]" in said
-    assert "-0.5 of class 1" in said
-
-
 @pytest.mark.long
 def test_the_command_writes_what_python_says(tmp_path):
     done = report(tmp_path, *OF_MODELS, "--unit", "unit", "--priors", "1=0.1,2=20%,3=0.7", "--beta", "2",
@@ -148,12 +140,6 @@ def test_the_page_says_at_every_share_what_python_says(browser, tmp_path):
         visit.check_silence()
 
 
-def test_a_log_without_the_model_says_how_columns_of_decisions_are_named(tmp_path):
-    log().rename({"a": "decided"}).write_parquet(tmp_path / "log.parquet")
-    told = ended(3, "report", tmp_path / "log.parquet", "--classes", "--decision", "decided").stderr
-    assert "if each model has a column of decisions, with --decision MODEL=COLUMN" in told
-
-
 def test_sums_of_many_weights_are_not_called_rows_or_predictions(tmp_path):
     many = pl.concat([log()] * 4)
     weight = pl.Series("weight", np.random.default_rng(0).uniform(1, 9, len(many)))
@@ -165,19 +151,3 @@ def test_sums_of_many_weights_are_not_called_rows_or_predictions(tmp_path):
     assert "| model | class | decision | weight |" in text
     assert "| class | model | weight |" in text
     assert "| weight counted |" in text
-
-
-def test_a_log_with_scores_of_classes_but_no_model_is_told_to_name_it(tmp_path):
-    log = pl.DataFrame({"label": ["a", "b"], "p": [0.9, 0.2], "q": [0.1, 0.8]})
-    log.write_parquet(tmp_path / "log.parquet")
-    told = ended(
-        3, "report", tmp_path / "log.parquet", "--classes", "--scores", "a=p", "--scores", "b=q"
-    ).stderr
-    assert "name the column with --model '<name>'; if there is no column of models, add one" in told
-    assert "MODEL=COLUMN" not in told
-
-
-def test_labels_and_decisions_of_two_types_are_refused_with_a_remedy_for_the_log(tmp_path):
-    log().with_columns(pl.col("a").cast(pl.String), model=pl.lit("a")).write_parquet(tmp_path / "log.parquet")
-    told = ended(3, "report", tmp_path / "log.parquet", "--classes", "--decision", "a").stderr
-    assert "hint:  write both as one type" in told

@@ -341,12 +341,6 @@ def test_costs_must_be_given_and_then_count():
     assert named.equals(called)
 
 
-def test_a_log_without_rows_is_told_before_its_model():
-    for pilot in (None, pilot_counts()):
-        with pytest.raises(nf.SourceError, match="the log has no rows"):
-            nf.plan_labels(scored_log().clear(), budget=400, metric="recall", threshold=0.5, pilot=pilot)
-
-
 def test_the_interval_of_random_rows_allows_for_the_prevalence():
     """With few labels, a cost depends most on how many of the labelled rows are positives."""
     scores = np.linspace(0, 0.06, 20_000)

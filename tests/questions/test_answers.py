@@ -192,30 +192,6 @@ def test_costs_and_alerts_are_told_in_numbers_of_the_user(ask):
     assert f"{row['recall'] * 2e4:,.0f} of 20,000 positives found" in text
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"prevalence": "observed"},
-        {"prevalence": [0.1]},
-        {"beta": "2"},
-        {"threshold": True},
-        {"cost": 5},
-        {"cost": ("a", 1)},
-    ],
-    ids=str,
-)
-def test_a_question_takes_numbers(wrong):
-    with pytest.raises(nf.ParameterError, match=f"{next(iter(wrong))} must be"):
-        nf.Question(**wrong)
-
-
-def test_a_metric_at_a_prevalence_of_its_own_is_refused():
-    """Its answer had no rows."""
-    with pytest.raises(nf.ParameterError, match="metric has a prevalence of its own"):
-        nf.Question(metric=nf.precision(prevalence=0.2))
-    assert nf.Question(metric=nf.expected_cost(c_fn=20)).prevalence is None
-
-
 def test_an_infinite_value_has_no_bound_that_is_no_number():
     counts = counts_at([50, 60], 0, 100, 1000)
     question = nf.Question(metric="lr_plus", threshold=0.5, prevalence=0.1)

@@ -255,20 +255,6 @@ def test_a_question_of_ones_own_may_have_lists_a_plain_chart_and_a_section_that_
     assert "tied" in text
 
 
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        ({"name": "../a"}, "is made of letters"),
-        ({"name": "-"}, "is made of letters"),
-        ({"name": "ä"}, "is made of letters"),
-        ({"section": "other"}, "stands in one of the sections"),
-    ],
-)
-def test_a_question_that_no_file_or_section_could_hold_is_refused(wrong, told):
-    with pytest.raises(nf.ParameterError, match=told):
-        nf.ReportQuestion(**{"name": "a", "title": "", "section": "data", "table": lambda _: None} | wrong)
-
-
 @pytest.mark.parametrize("suffix", first_quick(["txt", "json", "md", "html"], 2))
 def test_no_form_has_the_answer_without_its_question(suffix, tmp_path):
     compared = comparison(prevalence=(0.01, 0.1), beta=(1.0,))

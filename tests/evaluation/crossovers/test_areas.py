@@ -15,7 +15,7 @@ from nci_frames.evaluation.crossovers.winners import area_winners
 from tests.cases import first_quick
 from tests.comparisons import counts_of
 from tests.evaluation.probabilities import logs
-from tests.logs import counts_at, crossing_models
+from tests.logs import crossing_models
 
 ALL = 10**12
 
@@ -137,15 +137,6 @@ def test_twins_and_models_that_differ_in_a_millionth():
     place = np.log(found["prevalence"]) - np.log1p(-found["prevalence"])
     same, _, other = brute_force(counts, np.array([place[0] - 0.05, place[0] + 0.05]))
     assert np.sign(other - same).tolist() == [1, -1]
-
-
-def test_too_many_pairs_are_refused_before_any_is_compared():
-    counts = counts_at(np.arange(6_500), 1, 6_500, 10, model=[f"m{i:05}" for i in range(6_500)])
-    for frame, metric in ((counts, "pr_auc"), (nf.compute_rates(counts), "f_beta")):
-        with pytest.raises(
-            nf.ParameterError, match=r"6,500 models, which are 21,121,750 pairs[\s\S]*winner_ranges"
-        ):
-            nf.find_crossovers(frame, metric=metric, over="prevalence")
 
 
 def logit(eta):

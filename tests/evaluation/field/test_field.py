@@ -220,14 +220,6 @@ def test_a_page_shows_segments_at_their_prevalence(comparison):
     assert '<th scope="row" class="number">' in page
 
 
-@pytest.mark.thorough
-def test_the_share_that_is_wrong_is_named():
-    """Also beside a smaller one, with which the sum of all is negative."""
-    field = FIELD.with_columns(share=pl.Series([1.0, -9.0, 1.0]))
-    with pytest.raises(nf.ParameterError, match=r"found: -9\.0"):
-        nf.roll_up(RATES, over=KEY, metrics="precision", prevalence=field)
-
-
 def test_without_shares_a_report_has_no_traffic():
     bare = nf.compare_models(COUNTS, prevalence={KEY: ETAS}, threshold=0.0, segments=KEY, repeats=20)
     assert segments.traffic(bare) is None

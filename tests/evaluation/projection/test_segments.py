@@ -232,12 +232,6 @@ def test_averages_that_are_undefined_are_not_called_supported():
     assert found["reason"].to_list() == [None, "the value is undefined", "the value is undefined"]
 
 
-def test_an_unknown_reference_is_named_as_its_type_is():
-    rates = nf.compute_rates(counts_at([60, 80], [30, 20], 100, 100, model="a", segment=[1, 2]))
-    with pytest.raises(nf.ParameterError, match=r"one of 1, 2\s+found: '1'$"):
-        nf.decompose_difference(rates, metric="recall", over="segment", reference="1")
-
-
 def test_averages_of_an_expression_that_hides_the_prevalence_are_not_called_supported():
     rates = cells(("at", 40, 5, 10, 45), ("de", 8, 8, 8, 64))
     found = nf.roll_up(rates, over="country", metrics=pl.col("tpr").alias("found"))

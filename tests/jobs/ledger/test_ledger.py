@@ -338,15 +338,6 @@ def test_types_that_differ_between_files_are_refused(ledger, tmp_path):
     assert ledger.sources().height == 1
 
 
-@pytest.mark.thorough
-def test_too_many_groups_are_refused_before_memory_runs_out(ledger, tmp_path):
-    rows = 1_000_000
-    log = pl.DataFrame({"model": "a", "label": True, "score": 0.5, "session": pl.int_range(rows, eager=True)})
-    path = write_log(tmp_path / "a.parquet", log)
-    with pytest.raises(nf.ParameterError, match=r"'session' has 1,000,000 values"):
-        ledger.append(path, thresholds=nf.uniform_thresholds(101), segments="session")
-
-
 def test_sums_that_int64_cannot_hold_are_refused(ledger, tmp_path, monkeypatch):
     # No file has so many rows: a lower limit stands for them.
     ledger.append(write_logs(tmp_path, 2, 60), thresholds=[0.5])
@@ -427,15 +418,6 @@ def test_units_and_buckets_are_settings(ledger, tmp_path):
     by_repeat = CountingSettings.of(thresholds="exact", repeat="round")
     assert CountingSettings.from_json(by_repeat.to_json()) == by_repeat
     assert by_repeat.keys == ["model", "repeat"]
-
-
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_drawn_rows_without_their_weights_are_told(ledger, tmp_path, kind):
-    rows = unit_log(1).drop("user").with_columns(stratum=0, weight=2.0)
-    path = str(tmp_path / f"a.{kind}")
-    rows.write_csv(path) if kind == "csv" else rows.write_parquet(path)
-    with pytest.warns(nf.IgnoredWeightsWarning, match=f"the rows of '{path}' were drawn by a plan"):
-        ledger.append(path, thresholds=GRID)
 
 
 def test_a_file_may_have_no_weight(ledger, tmp_path):
