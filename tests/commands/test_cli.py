@@ -191,8 +191,6 @@ def test_the_prevalence_is_estimated_of_one_column_per_model(tmp_path):
     known.write_parquet(tmp_path / "known.parquet")
     known.drop("label").write_parquet(tmp_path / "traffic.parquet")
     logs = tmp_path / "known.parquet", tmp_path / "traffic.parquet"
-    told = "name the score column of each with --scores MODEL=COLUMN"
-    assert told in ended(3, "estimate", *logs).stderr
     done = ended(0, "estimate", *logs, "--scores", "forest=f")
     assert re.search(r"forest.*0\.5", done.output)
     for place in logs:
@@ -277,12 +275,3 @@ def test_counts_in_a_file_are_those_of_the_library(log, tmp_path):
     ended(0, "count", log, "--unit", "country", "--out", out)
     buckets = nf.unit_buckets(nf.scan_predictions(log, unit="country"))
     assert_frame_equal(pl.read_parquet(out), nf.count_confusion(buckets))
-
-
-@pytest.mark.parametrize(
-    ("name", "said"), [("log.parquet", "lies among the sources"), ("counts.xls", ".csv")]
-)
-def test_counts_have_a_file_of_their_own_in_a_known_format(log, tmp_path, name, said):
-    before = log.read_bytes()
-    assert said in ended(2, "count", log, "--out", tmp_path / name).output
-    assert log.read_bytes() == before

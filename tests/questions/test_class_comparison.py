@@ -138,19 +138,14 @@ def test_of_one_model_nothing_is_said_of_an_order(tmp_path):
 def test_costs_choose_the_metric_and_the_lowest_is_best():
     found = nf.compare_classes(counts(units=False), priors=FIELD, cost={("cat", "ant"): 5, ("ant", "cat"): 1})
     assert found.metric == "expected_cost"
+    named = nf.compare_classes(counts(units=False), metric="expected_cost", cost={("cat", "ant"): 5})
+    assert named.metric == "expected_cost"
     assert found.answer["value"].is_sorted()
     assert f"expected cost {found.answer['value'][0]:.3f} a row (95 %" in class_answer_lines(found)[1]
     assert found.answer["rank"].to_list() == [1, 2, 3]
     (values,) = [question for question in QUESTIONS if question.name == "intervals"]
     drawn = values.chart(values.table(found), found).to_dict()
     assert {layer["encoding"]["y"]["sort"]["order"] for layer in drawn["layer"]} == {"ascending"}
-
-
-def test_costs_beside_another_metric_are_refused():
-    costs = {("cat", "ant"): 5}
-    with pytest.raises(nf.ParameterError, match="either a metric or a cost"):
-        nf.compare_classes(counts(), metric="accuracy", cost=costs)
-    assert nf.compare_classes(counts(), metric="expected_cost", cost=costs).metric == "expected_cost"
 
 
 def test_a_mix_of_one_class_varies_only_the_others():
