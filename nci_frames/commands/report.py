@@ -67,7 +67,7 @@ def _need_kind(ctx: click.Context, *, classes: bool) -> None:
     """Raise ParameterError if an option of the other kind of report is given."""
     others = {str(param.name) for param in ctx.command.params} - {*_OF_CLASSES, *_OF_BOTH}
     for name in sorted(others) if classes else _OF_CLASSES:
-        if ctx.get_parameter_source(name) in (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP):
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             kind, change = ("two", "omit") if classes else ("several", "give")
             msg = f"--{name.replace('_', '-')} is an option of reports on {kind} classes"
             raise ParameterError(msg, hint=f"omit it, or {change} --classes")

@@ -34,7 +34,7 @@ def _score_columns(
         if {",", "="} <= {*column}:
             raise click.BadParameter(f"{text!r} names several columns: repeat the option for each.")
         if model in scores:
-            raise click.BadParameter(f"the model {model!r} is given twice.")
+            raise click.BadParameter(f"{model!r} is given twice.")
         scores[model] = column
     return scores or None
 

@@ -114,6 +114,12 @@ def test_a_report_is_asked_by_a_job_file(tmp_path):
     assert {file.name for file in out.iterdir()} == {"manifest.json", "report.json"}
 
 
+def test_a_job_file_is_refused_for_more_than_two_classes_by_its_own_name(tmp_path):
+    (tmp_path / "asked.toml").write_text('[report]\nmetric = "accuracy"\n')
+    told = ended(2, "report", tmp_path, "--classes", "--config", tmp_path / "asked.toml").output
+    assert "--config is an option of reports on two classes" in told
+
+
 def test_a_report_that_would_not_fit_into_memory_is_refused_before_it_is_made(tmp_path, monkeypatch):
     rows = pl.DataFrame({"model": "a", "label": [0, 1] * 500, "score": [i / 1000 for i in range(1000)]})
     rows.with_columns(shop=pl.int_range(1000) % 5).write_parquet(tmp_path / "log.parquet")
