@@ -61,9 +61,6 @@ def test_every_kind_of_source_gives_the_same_predictions(tmp_path: Path, kind: s
 def test_a_list_has_the_rows_of_its_frames_if_its_files_have_none(tmp_path: Path) -> None:
     LOG.clear().write_parquet(tmp_path / "empty.parquet")
     assert_frame_equal(nf.scan_predictions([tmp_path, LOG], **COLUMNS).collect(), LOG)
-    for nothing in (tmp_path, [tmp_path]):
-        with pytest.raises(nf.SourceError, match="the log has no rows"):
-            nf.scan_predictions(nothing)
 
 
 def test_a_delta_table_is_what_its_log_says(tmp_path: Path) -> None:
@@ -234,19 +231,6 @@ def test_score_columns_of_different_types_are_compared_as_float64() -> None:
     for name in ("f64", "dec"):
         assert found.filter(model=name)["score"].to_list() == values
     assert found.filter(model="i16")["score"].to_list() == [0, 0, 0, 3]
-
-
-def test_what_is_dropped_of_a_wide_log_is_told_in_predictions_and_rows() -> None:
-    wide = pl.DataFrame({"label": [None, 0, 1, 1], "a": [0.1, 0.2, 0.3, None], "b": [0.1, 0.2, 0.3, 0.4]})
-    scan = nf.scan_predictions(wide, scores={"a": "a", "b": "b"}, on_invalid="drop")
-    with pytest.warns(nf.InvalidRowsWarning) as told:
-        nf.count_confusion(scan, thresholds=[0.5])
-    assert str(told[0].message) == (
-        "predictions dropped from the DataFrame: 2 (label is null), 1 (score is null); "
-        "a row of the log has 2, one of each model"
-    )
-    with pytest.raises(nf.InvalidRowsError, match="2 predictions: label is null, 1 prediction: score is"):
-        nf.count_confusion(nf.scan_predictions(wide, scores={"a": "a", "b": "b"}), thresholds=[0.5])
 
 
 def test_a_column_that_cannot_be_read_is_named(tmp_path: Path) -> None:

@@ -181,10 +181,3 @@ def test_a_scheduled_job_says_that_it_judges_off_the_scale(tmp_path: Path) -> No
             assert ("doubtful threshold", {"why": told}) in events
             events.clear()
     assert "doubtful threshold" not in [event for event, _ in events]
-
-
-def test_a_warning_shortens_the_names_of_models() -> None:
-    log = pl.DataFrame({"model": "m" * 10_000, "label": [0, 1, 0, 1], "score": [0.1, 0.4, 3.0, 5.0]})
-    with pytest.warns(nf.OutsideGridWarning, match=r"mmm\.\.\. in .* are not probabilities") as told:
-        nf.count_confusion(log, thresholds=nf.uniform_thresholds(101))
-    assert len(str(told[0].message)) < 500
