@@ -7,7 +7,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.questions.segment_lines import judged_model, segment_lines, why_untested
+from nci_frames.questions.segment_lines import doubt_of_segments, judged_model, segment_lines, why_untested
 from nci_frames.questions.segments import segment_labels, segment_numbers, worst_first
 from nci_frames.tables.numbers import format_value
 from tests.cases import first_quick
@@ -158,24 +158,15 @@ def test_a_segment_has_the_same_name_in_sentences_and_tables():
 
 @pytest.mark.thorough
 def test_segments_that_cannot_be_judged_have_no_parts_of_a_difference():
-    found = pl.DataFrame({"positives": [100, 100, 10], "tp": [80, 40, 9]})
-    counts = pl.concat(
-        counts_at([tp], [20], positives, 1000, model="a", country=[name])
-        for name, (positives, tp) in zip(("at", "de", "fr"), found.rows(), strict=True)
-    )
+    counts = counts_at([80, 40, 9], 20, [100, 100, 10], 1000, model="a", country=["at", "de", "fr"])
     question = nf.Question(prevalence=0.1, threshold=0.5)
-    shown = nf.compare_models(counts, prevalence=0.1, segments="country", question=question, repeats=2)
+    asked = {"prevalence": 0.1, "segments": "country", "question": question, "repeats": 2}
+    shown = nf.compare_models(counts, **asked)
+    assert doubt_of_segments(shown) is None
     (drawn,) = questions("differences")
     told = drawn.table(shown).select("country", pl.col("due_to_rates").is_null(), "reason").rows()
     assert told == [("de", False, None), ("fr", True, "fewer than 20 positives")]
-    few = nf.compare_models(
-        counts.filter(pl.col("country") != "de"),
-        prevalence=0.1,
-        segments="country",
-        question=question,
-        repeats=2,
-    )
-    assert drawn.table(few) is None
+    assert drawn.table(nf.compare_models(counts.filter(pl.col("country") != "de"), **asked)) is None
 
 
 @pytest.mark.thorough

@@ -86,7 +86,7 @@ def why_doubtful(rows: pl.DataFrame) -> str | None:
     if "supported" not in rows.columns or rows["supported"].all():
         return None
     untold = rows.filter(~pl.col("supported"))
-    return in_brief(untold["reason"] if "reason" in rows.columns else ()) if len(untold) else None
+    return in_brief(untold["reason"] if "reason" in rows.columns else ())
 
 
 @cache

@@ -160,15 +160,16 @@ def test_a_few_false_positives_more_are_no_finding():
     assert sum(table["shifted"].sum() for table in found) <= 2
 
 
-def test_an_interval_without_zero_beside_no_significance_is_explained():
+@pytest.mark.parametrize(("cost", "sign"), first_quick([((5, 1), ""), (None, "\u2212")]))
+def test_an_interval_without_zero_beside_no_significance_is_explained(cost, sign):
     counts = segments(14, seed=4, bad=(3,)).with_columns(model=pl.lit("a"))
-    question = nf.Question(prevalence=0.02, threshold=AT)
+    question = nf.Question(prevalence=0.02, threshold=AT, cost=cost)
     _, worst, second, third = segment_lines(
         nf.compare_models(counts, prevalence=0.02, segments="segment", question=question)
     )
     assert ": significantly worse; at" in worst
     assert ": not significantly worse among the 14 segments tested; at" in second
-    assert re.search(r"\(95 %: \u2212\S+ to \u2212\S+\)$", second)
+    assert re.search(rf"\(95 %: {sign}\d\S+ to {sign}\d\S+\)$", second)
     assert ": not significantly worse; at" in third
 
 
