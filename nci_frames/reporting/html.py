@@ -79,8 +79,8 @@ def render_class_page(comparison: ClassComparison, /, **more: Any) -> str:
 def _along(comparison: ClassComparison, name: str) -> Iterator[tuple[list[str], list[dict[str, Any]]]]:
     """Yield the sentences and the rows of the models at each share of a class."""
     leads, curves = comparison.leads[name], comparison.curves.filter(pl.col("class") == name)
-    best, others = leads_in_words(leads, number=percent), "the others in proportion"
-    along = "whatever" if len(leads) == 1 else "along"
+    best, others = leads_in_words(leads, number=percent) or "no model", "the others in proportion"
+    along = "along" if len(leads) > 1 else "whatever"
     told = f"Best {along} the share of class {name}, {others}: {best}"
     for (share,), part in curves.group_by("share", maintain_order=True):
         rows, where = part, f"Where class {name} has {numbers.format_grid(100 * share)} %, {others}"

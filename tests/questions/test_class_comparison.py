@@ -126,6 +126,12 @@ def test_borders_are_percentages_as_the_shares_beside_them_are(tmp_path):
     assert f"up to {percent(border)}, then" in page
 
 
+def test_the_page_says_where_no_model_has_a_value(tmp_path):
+    found = nf.compare_classes(counts(units=False), priors={"ant": 0.5, "bee": 0.3, "cat": 0.1, "dog": 0.1})
+    page = nf.write_report(found, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Best whatever the share of class ant, the others in proportion: no model" in page
+
+
 def test_of_one_model_nothing_is_said_of_an_order(tmp_path):
     alone = nf.compare_classes(counts().filter(model="a"), priors=FIELD)
     assert not any("leads" in line for line in class_answer_lines(alone))
