@@ -165,6 +165,8 @@ def test_a_change_needs_a_good_run_and_enough_rows():
         "fail",
         "1,000 positives, fewer than 2,000 and 1,000 negatives, fewer than 2,000",
     )
+    (later,) = judged(gate, MANY, reference=good_run(gate, ("a", "de", 0, 10, 0, 990)))
+    assert later["reason"] == "the value had no bounds in the last good run"
 
 
 def test_a_change_of_the_scenario_is_no_change_of_the_model():
