@@ -75,11 +75,11 @@ def shared_correlation(shared: Mapping[str, Any], own: Mapping[str, Any], other:
     0.5
     """
     sides = (shared, own, other)
-    if any(side["lower"] is None or side["upper"] is None for side in sides):
+    if any(side["lower"] is None for side in sides):
         return 0.0
     sizes = [(shared[rows], own[rows] * other[rows]) for rows in ("positives", "negatives")]
     shares: list[float] = [same / math.sqrt(product) for same, product in sizes if product]
-    spreads = [float(side["upper"] - side["lower"]) ** 2 for side in sides]
+    spreads = [(side["upper"] - side["lower"]) ** 2 for side in sides]
     least = min(shares, default=0.0)
     # Without spread, the bounds do not give a variance.
     change = least * least * spreads[0] / math.sqrt(spreads[1] * spreads[2]) if all(spreads) else least

@@ -174,6 +174,16 @@ def test_a_change_of_the_scenario_is_no_change_of_the_model():
     before = good_run(gate, MANY, scenarios={"EU": 0.01})
     (row,) = judged(gate, MANY, reference=before, scenarios={"EU": 0.001})
     assert (row["verdict"], row["reason"]) == ("undecided", "the prevalence was 0.01 in the last good run")
+    observed = {"metric": "precision", "change_threshold": {"absolute": 0.2}}
+    (row,) = judged(observed, ("a", "de", 80, 10, 20, 990), reference=good_run(observed, MANY))
+    assert (row["verdict"], row["reason"]) == ("pass", None)
+
+
+def test_a_relative_change_of_a_negative_value_is_a_share_of_its_size():
+    gate = {"metric": "mcc", "change_threshold": {"relative": 0.5}}
+    wrong = ("a", "de", 400, 600, 600, 400)
+    (row,) = judged(gate, wrong, reference=good_run(gate, wrong))
+    assert (row["verdict"], row["limit_lower"]) == ("pass", pytest.approx(-0.1))
 
 
 def test_an_infinite_value_has_no_change_and_is_written_in_words(capsys):
