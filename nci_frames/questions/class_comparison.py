@@ -1,5 +1,6 @@
 """Class counts of a log and a question -> every table of the answer, computed on first access."""
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -23,8 +24,9 @@ from nci_frames.questions.order import Lead, read_leads
 from nci_frames.questions.question import check_measure
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, checked
 
-#: Largest number of values along the shares of all classes, and of steps along each share.
-_MOST_VALUES, _STEPS = 12_000, 50
+#: Largest number of values along the shares of all classes; of classes with so many, as a value takes time by
+#: the square of the classes; and of steps along each share.
+_MOST_VALUES, _CLASSES, _STEPS, _FEWEST = 12_000, 40, 50, 10
 
 
 @checked
@@ -205,21 +207,41 @@ class ClassComparison:
         return dict(zip(self.names, mix.tolist(), strict=True))
 
     @cached_property
+    def changing(self) -> list[str]:
+        """Classes whose share changes the best model, nearest change first."""
+        own, found = self.shares, self.leads
+        several = [name for name, leads in found.items() if len(leads) > 1]
+        return sorted(several, key=lambda name: min(abs(lead.start - own[name]) for lead in found[name][1:]))
+
+    @cached_property
+    def moved(self) -> list[str]:
+        """Classes whose share a page moves: of many, those that change the best model, then the largest."""
+        largest = sorted(self.varied, key=lambda name: -self.shares[name])
+        # The largest number n with n(n + fewest steps) values of each model.
+        most = int(math.sqrt(self._most_values + _FEWEST**2 / 4) - _FEWEST / 2)
+        kept = [*dict.fromkeys([*self.changing, *largest])][: max(1, most)]
+        return [name for name in self.varied if name in kept]
+
+    @property
+    def _most_values(self) -> float:
+        """Largest number of values of each model."""
+        return _MOST_VALUES * min(1.0, _CLASSES / len(self.classes)) ** 2 / len(self.models)
+
+    @cached_property
     def places(self) -> list[float]:
         """Positions of the share slider of a page: even steps, and the shares of the mix."""
-        own = [self.shares[name] for name in self.varied]
-        most = _MOST_VALUES // max(1, len(own) * len(self.models))
-        steps = max(10, min(_STEPS, most - len(own)))
+        own = [self.shares[name] for name in self.moved]
+        steps = int(max(_FEWEST, min(_STEPS, self._most_values / len(own) - len(own))))
         return sorted({*np.linspace(0, 1, steps + 1).tolist(), *own})
 
     @computed
     def curves(self) -> pl.DataFrame:
-        """The models at ``places`` of the share of each class, with the others in proportion, ranked.
+        """The models at ``places`` of the share of each class of ``moved``, the others in proportion, ranked.
 
         ``class`` (as text), ``share``, ``model``, ``value``, ``lower``, ``upper``, ``rank``, ``supported``,
         ``reason``.
         """
-        places = [(name, share) for name in self.varied for share in self.places]
+        places = [(name, share) for name in self.moved for share in self.places]
         mixes = {str(number): self._mix_at(*place) for number, place in enumerate(places)}
         at = pl.DataFrame(places, ["class", "share"], orient="row").with_columns(scenario=pl.Series([*mixes]))
         # One call for all mixes reads the log once.

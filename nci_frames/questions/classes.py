@@ -79,7 +79,7 @@ def lines_at(
 
 def order_in_words(comparison: ClassComparison) -> str:
     """Return for which classes the best model changes with the share, nearest change first."""
-    own, found, changing = comparison.shares, comparison.leads, _changing(comparison)
+    own, found, changing = comparison.shares, comparison.leads, comparison.changing
     if not changing:
         leaders = list(dict.fromkeys(any_of(lead.models) for leads in found.values() for lead in leads))
         return f"In this log {' or '.join(leaders) or 'no model'} leads whatever the share of any one class"
@@ -91,16 +91,9 @@ def order_in_words(comparison: ClassComparison) -> str:
     return f"In this log the best model changes with the share{several}: {told}"
 
 
-def _changing(comparison: ClassComparison) -> list[str]:
-    """Return the classes whose share changes the best model, nearest change first."""
-    own, found = comparison.shares, comparison.leads
-    changing = [name for name, leads in found.items() if len(leads) > 1]
-    return sorted(changing, key=lambda name: min(abs(lead.start - own[name]) for lead in found[name][1:]))
-
-
 def opening_class(comparison: ClassComparison) -> str:
     """Return the class whose share the page shows first: the one with the nearest change, if any."""
-    return next(iter([*_changing(comparison), *comparison.leads]))
+    return next(iter([*comparison.changing, *comparison.moved]))
 
 
 def _one_share(comparison: ClassComparison) -> pl.DataFrame:

@@ -66,7 +66,7 @@ def render_report(comparison: Comparison, /, **more: Any) -> str:
 def render_class_page(comparison: ClassComparison, /, **more: Any) -> str:
     """Return the page as a string; *more* are further fields of ``Content``."""
     content = Content(comparison, **more)
-    own, places, names = comparison.shares, comparison.places, [*comparison.leads]
+    own, places, names = comparison.shares, comparison.places, comparison.moved
     first, at_mix = names.index(opening_class(comparison)), [places.index(own[name]) for name in names]
     asked = {"label": "Class", "words": names, "first": first}
     measure, models, beta = comparison.measure, comparison.models, comparison.beta

@@ -15,6 +15,7 @@ from nci_frames.questions.classes import (
     order_in_words,
 )
 from tests.cases import first_quick
+from tests.class_logs import counts_of_models
 
 FIELD = {"ant": 0.2, "bee": 0.1, "cat": 0.7}
 
@@ -124,6 +125,17 @@ def test_borders_are_percentages_as_the_shares_beside_them_are(tmp_path):
     assert f"up to {percent(border)}, then" in order_in_words(found)
     page = nf.write_report(found, tmp_path / "report.html").read_text(encoding="utf-8")
     assert f"up to {percent(border)}, then" in page
+
+
+@pytest.mark.parametrize(("classes", "models", "moved"), [(12, "ab", 12), (80, "ab", 34), (80, "abc", 27)])
+def test_the_page_of_many_classes_moves_those_that_change_the_best_model(classes, models, moved):
+    found = nf.compare_classes(counts_of_models(models, classes), metric="accuracy")
+    assert len(found.moved) == moved
+    assert len(found.curves) == len(models) * moved * len(found.places) <= 12_000
+    assert len(found.places) > 10
+    largest = sorted(set(found.varied) - {*found.changing}, key=lambda name: -found.shares[name])
+    assert {*found.moved} == {*[*found.changing, *largest][:moved]}
+    assert opening_class(found) in found.moved
 
 
 def test_the_page_says_where_no_model_has_a_value(tmp_path):
