@@ -13,7 +13,7 @@ from nci_frames.base.errors import SchemaError
 from nci_frames.base.typing import Frame
 from nci_frames.counts.class_counts import Priors, added_rows, scenarios_of
 from nci_frames.evaluation.classes.class_log import collected, rates_of
-from nci_frames.evaluation.classes.class_winners import class_winners
+from nci_frames.evaluation.classes.class_winners import winners_along
 from nci_frames.evaluation.classes.compare_class_models import compare_class_models
 from nci_frames.evaluation.classes.mixes import at_shares, read_mixes
 from nci_frames.evaluation.classes.project_classes import matrix_at, project_classes
@@ -187,12 +187,8 @@ class ClassComparison:
             raise SchemaError(
                 "no other class has a share to vary", found=f"the class {self.classes[0]!r}", hint=hint
             )
-        parts = []
-        for name in self.varied:
-            start, end = self._mix_at(name, 0.0), self._mix_at(name, 1.0)
-            ranges = class_winners(self.counts, metric=self.metric, start=start, end=end, **self.asked)
-            parts.append(ranges.select(pl.lit(name).alias("class"), "start", "end", "model", "tied"))
-        return pl.concat(parts)
+        lines = {name: (self._mix_at(name, 0.0), self._mix_at(name, 1.0)) for name in self.varied}
+        return winners_along(self.counts, lines, metric=self.metric, **self.asked)
 
     @cached_property
     def leads(self) -> dict[str, list[Lead]]:

@@ -127,6 +127,20 @@ def test_borders_are_percentages_as_the_shares_beside_them_are(tmp_path):
     assert f"up to {percent(border)}, then" in page
 
 
+def test_the_best_models_along_each_share_are_those_of_the_public_function():
+    of_models = counts_of_models("abc", 4)
+    heavy = of_models.with_columns(pl.col("rows") // 3, weight=pl.lit(7.0))
+    found = nf.compare_classes(pl.concat([of_models.with_columns(weight=pl.lit(1.0)), heavy]), metric="mcc")
+    for place, name in enumerate(found.varied):
+        rest = 1 - found.mix[place]
+        ends = {
+            end: {of: share if of == place else (1 - share) * own / rest for of, own in found.mix.items()}
+            for end, share in (("start", 0.0), ("end", 1.0))
+        }
+        known = nf.class_winners(found.counts, metric="mcc", **ends)
+        assert_frame_equal(found.winners.filter(pl.col("class") == name).drop("class"), known)
+
+
 @pytest.mark.parametrize(("classes", "models", "moved"), [(12, "ab", 12), (80, "ab", 34), (80, "abc", 27)])
 def test_the_page_of_many_classes_moves_those_that_change_the_best_model(classes, models, moved):
     found = nf.compare_classes(counts_of_models(models, classes), metric="accuracy")

@@ -116,6 +116,25 @@ def class_winners(
     return logs.table(CLASS_WINNERS, lambda models: _ranges(known, models, asked), "start")
 
 
+def winners_along(
+    class_counts: Frame,
+    lines: Mapping[str, tuple[Mapping[Any, float], Mapping[Any, float]]],
+    *,
+    metric: str,
+    beta: float,
+    cost: Mapping[Any, float] | None,
+) -> pl.DataFrame:
+    """Return ``class_winners`` along several lines, given their ends by ``class``; counts are read once."""
+    known = metric_of_all(metric)
+    better_sign(known)
+    ends = {f"{name} {end}": mix for name, line in lines.items() for end, mix in enumerate(line)}
+    logs, asked = read_mixes(class_counts, ends, [known], beta=beta, cost=cost)
+    (models,) = logs.groups
+    each = ((name, asked[2 * place : 2 * place + 2]) for place, name in enumerate(lines))
+    rows = [{"class": name, **row} for name, line in each for row in _ranges(known, models, line)]
+    return pl.DataFrame(rows, {"class": pl.String(), **CLASS_WINNERS.dtypes()})
+
+
 def _common(asked: Mixes, models: list[ClassLog]) -> Mixes:
     """Return the mixes, which must be the same for all models."""
     first, *others = (asked.of(log) for log in models)
