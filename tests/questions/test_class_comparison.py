@@ -141,7 +141,13 @@ def test_the_best_models_along_each_share_are_those_of_the_public_function():
         assert_frame_equal(found.winners.filter(pl.col("class") == name).drop("class"), known)
 
 
-@pytest.mark.parametrize(("classes", "models", "moved"), [(12, "ab", 12), (80, "ab", 34), (80, "abc", 27)])
+@pytest.mark.parametrize(
+    ("classes", "models", "moved"),
+    [
+        (12, "ab", 12),
+        *(pytest.param(*many, marks=pytest.mark.long) for many in [(80, "ab", 34), (80, "abc", 27)]),
+    ],
+)
 def test_the_page_of_many_classes_moves_those_that_change_the_best_model(classes, models, moved):
     found = nf.compare_classes(counts_of_models(models, classes), metric="accuracy")
     assert len(found.moved) == moved
