@@ -95,7 +95,7 @@ SLOWEST = {"trained_folds"}
 #: The share of the logs that is drawn here: of few logs more of them, so that a wrong interval shows.
 SHARES = {"traffic": 0.7, "own_thresholds": 0.15, "maps": 0.1, "best": 0.1}
 SHARES |= {"budgets": 0.5, "targets_of_precision": 0.15, "first_models": 0.1, "traffic_of_many": 0.25}
-SHARES |= {"rare_rows": 0.5, "faulty_units": 1.0, "segments_of_units": 0.1, "champions": 0.1}
+SHARES |= {"rare_rows": 0.5, "faulty_units": 1.0, "segments_of_units": 0.05, "champions": 0.1}
 NAMES = re.findall(r"\b(?:rates|models|chosen)\.(\w+)", SOURCE)
 
 
