@@ -18,16 +18,20 @@
 #define CLONED
 #endif
 
-/* Ask the system for the pages of a new array of 8-byte values at once: a fault for each takes twice the time. */
-static void get_pages(void *array, int64_t values)
+/* Values of an array whose pages are asked for at once: few enough to be still in the cache when they are written, and
+   other threads that ask for memory wait for a short time only. */
+enum { POPULATED = 1 << 13 };
+
+/* Ask the system for the pages of a part of a new array of 8-byte values: a fault for each takes twice the time. */
+static void get_pages(void *values, int64_t number)
 {
 #ifdef MADV_POPULATE_WRITE
-    const uintptr_t page = 4096, begin = (uintptr_t)array, end = begin + 8 * (uintptr_t)values;
-    const uintptr_t first = (begin + page - 1) / page * page, last = end / page * page;
+    const uintptr_t page = 4096, begin = (uintptr_t)values, first = begin / page * page;
+    const uintptr_t last = (begin + 8 * (uintptr_t)number) / page * page;
     if (first < last)
         madvise((void *)first, last - first, MADV_POPULATE_WRITE); /* where it fails, pages come by faults */
 #endif
-    (void)array, (void)values;
+    (void)values, (void)number;
 }
 
 /* Put the groups first, ..., groups - 1 into a hash table of 1 << bits slots; an empty slot holds -1. */

@@ -216,15 +216,20 @@ void OF_TYPE(count_sorted)(int64_t n, const BITS *rows, int64_t below, int64_t d
     const BITS most = (BITS)(((uint64_t)1 << (8 * sizeof(BITS) - 1)) - 1);
     int64_t place = distinct, found = 0;
     BITS before = 0;
-    void *const written[] = {threshold, tp, fp, fn, tn};
-    for (int array = 0; array < 5; array++)
-        get_pages(written[array], distinct);
+    double *const written[] = {threshold, (double *)tp, (double *)fp, (double *)fn, (double *)tn};
+    int64_t ready = distinct; /* the first place whose page is there */
     /* From the highest score down, so that the last of several rows with one score to be written has all of them. */
     for (int64_t row = n - 1; row >= 0; row--) {
         const BITS bits = ((rows[row] >> 1) & most) | (row < below ? ~most : 0);
         REAL score;
         memcpy(&score, &bits, sizeof score);
         place -= row == n - 1 || bits != before;
+        if (place < ready) {
+            const int64_t more = ready < POPULATED ? ready : POPULATED;
+            ready -= more;
+            for (int array = 0; array < 5; array++)
+                get_pages(written[array] + ready, more);
+        }
         before = bits;
         found += rows[row] & 1;
         threshold[place] = score;
