@@ -17,7 +17,7 @@ from nci_frames.counting.logs.reading import Scan
 #: for each use.
 SLICE_ROWS = 1 << 17
 #: Scores of one model processed at a time: with more, those of several classes leave the cache.
-_SLICE_SCORES = 1 << 18
+_SLICE_SCORES = 1 << 19
 #: Values that a thread decodes at a time.
 _DECODED = 1 << 18
 #: Maximum number of row groups of a long log to read ahead.
@@ -64,8 +64,9 @@ def reading_rows(scan: Scan, *, progress: bool) -> Iterator[Callable[[int], None
     With *progress*, the function shows progress on a terminal.
     """
     # With more row groups than cores need, rows leave the cache before they are counted. Those of a wide log
-    # have many columns, which all cores decode together.
+    # have many columns, which all cores decode together; scores of classes are counted as fast as decoded.
     ahead = 1 if len(scan.models) > 1 else min(max(1, pl.thread_pool_size() // 2), _MOST_AHEAD)
+    ahead = max(ahead, 2) if len(scan.classes) else ahead
     with row_groups_ahead(ahead, local=bool(scan.source.files)):
         if not progress:
             yield lambda _: None
