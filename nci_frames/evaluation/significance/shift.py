@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats, Frame, Rows
+from nci_frames.base.typing import Flags, Floats, Frame, Rows
 from nci_frames.counts.pooling import alike_counts, pooled_counts
 from nci_frames.evaluation.arrays.buckets import bucket_counts, sums_of_weights
 from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
@@ -24,6 +24,11 @@ from nci_frames.schemas import COUNTS, SHIFTS, WEIGHT, checked, has_strata, in_r
 #: Least rows of a class in a segment to be compared.
 LEAST_ROWS = 10
 _MOST_CELLS = 64
+#: Where the variance of the statistic exceeds that of normal shares by this factor, a small p-value is
+#: compared with random tables.
+_SPARSE, _SMALL = 1.1, 0.1
+#: Number of cells of all random tables, and of those drawn at a time.
+_MOST_DRAWN, _AT_A_TIME = 1 << 25, 1 << 20
 
 
 @checked
@@ -71,7 +76,9 @@ def check_projection(
     is the sum of n_s·(F_s - H)²/(H·(1-H)) over segments and thresholds, weighted by the rows between
     thresholds. Bins are merged into at most 64 of about equal size. Without a difference the statistic is a
     weighted sum of squared normal variables; the weights follow from H if rows are independent, otherwise
-    from the variation between buckets. The tail probability is a saddlepoint approximation.
+    from the variation between buckets. The tail probability is a saddlepoint approximation. Where some
+    segments have few rows, with the larger variance of the statistic; a p-value below 0.1 is then at least
+    the share of up to 999 random tables with the same sums that have as large a statistic.
 
     If weights differ within a class, shares are weighted and n_s is the effective number of rows (Kish). The
     variation comes from 128 random parts of the log, each with its share of the rows of every weight, as from
@@ -213,11 +220,20 @@ def _anderson_darling(by_cell: Floats, by_bucket: Sequence[Any]) -> tuple[float,
         return 0.0, 1.0
     below = pooled.cumsum()[:-1]
     weight = (pooled[:-1] + pooled[1:]) / 2 / (below * (1 - below))
-    shares = by_cell.cumsum(axis=1)[:, :-1] / rows[:, None]
-    statistic = float((rows[:, None] * (shares - below) ** 2 * weight).sum())
+
+    def squares(tables: Floats) -> Floats:
+        """Return the statistic of each table of rows by segment and cell."""
+        apart = tables.cumsum(axis=-1)[..., :-1] / rows[:, None] - below
+        return np.asarray((rows[:, None] * apart**2 * weight).sum(axis=(-2, -1)))
+
+    statistic = float(squares(by_cell))
     if not by_bucket:
-        weights = bridge_weights(below, weight)
-        return statistic, exceedances(np.array([statistic]), weights, len(rows) - 1.0).item()
+        weights, freedom = bridge_weights(below, weight), len(rows) - 1.0
+        wider = _wider(rows, pooled, below, weight, weights)
+        p_value = exceedances(np.array([statistic]), wider * weights, freedom / wider).item()
+        if wider > 1 and p_value < _SMALL:
+            p_value = max(p_value, _share_of_tables(by_cell, lambda tables: squares(tables) >= statistic))
+        return statistic, p_value
 
     def moved(counted: Floats) -> Floats:
         """Return the contribution of each bucket to the shares of rows below each border, times all rows."""
@@ -233,6 +249,33 @@ def _anderson_darling(by_cell: Floats, by_bucket: Sequence[Any]) -> tuple[float,
         product += apart @ apart.T
     weights = np.linalg.eigvalsh(product) * buckets / (buckets - 1)
     return statistic, exceedances(np.array([statistic]), weights).item()
+
+
+def _wider(rows: Floats, pooled: Floats, below: Floats, weight: Floats, weights: Floats) -> float:
+    """Return the variance of the statistic over that of normal shares, 1 unless it is clearly larger.
+
+    It is large where a small segment is expected to have less than one row beyond some border.
+    """
+    of_row = (np.triu(np.ones((len(pooled), len(pooled))))[:, :-1] - below) ** 2 @ weight
+    excess = pooled @ of_row**2 - 2 * weights @ weights - weights.sum() ** 2
+    small = rows @ (1 / rows - 1 / rows.sum()) ** 2
+    wider = float(1 + excess * small / (2 * (len(rows) - 1) * (weights @ weights)))
+    return wider if wider > _SPARSE else 1.0
+
+
+def _share_of_tables(by_cell: Floats, found: Callable[[Floats], Flags]) -> float:
+    """Return the share of random tables with the sums of *by_cell* for which *found* is true."""
+    from scipy.stats import random_table  # noqa: PLC0415  (slow to import, and seldom needed)
+
+    sums = (by_cell.sum(axis=axis).astype(np.int64) for axis in (1, 0))
+    tables, rng = random_table(*sums), np.random.default_rng(0)
+    left = number = int(np.clip(_MOST_DRAWN // by_cell.size, 99, 999))
+    hits, several = 0, max(1, _AT_A_TIME // by_cell.size)
+    while left:
+        now = min(left, several)
+        hits += int(found(tables.rvs(now, method="patefield", random_state=rng).astype(np.float64)).sum())
+        left -= now
+    return hits / (1 + number)
 
 
 def _largest_distance(rows: MemberRows, bins: int) -> tuple[float, int]:

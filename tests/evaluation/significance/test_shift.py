@@ -81,6 +81,17 @@ def test_two_cells_are_the_test_of_two_shares():
     assert found["adjusted"].to_list() == pytest.approx(multipletests(p_values, method="holm")[1])
 
 
+@pytest.mark.parametrize("small", [[1000], [40] * 25])
+def test_one_rare_score_in_small_segments_is_as_probable_as_chance(small):
+    negatives, false = [2_000_000, *small], [200, 1, *[0] * (len(small) - 1)]
+    counts = counts_at(0, false, 0, negatives, model="a", site=list(range(len(false))))
+    found = nf.check_projection(counts, over="site").filter(pl.col("class") == "negative").row(0, named=True)
+    expected = stats.hypergeom(sum(negatives), sum(false), sum(small)).sf(0)
+    # Of normal shares, the probability is below 0.005.
+    assert found["p_value"] == pytest.approx(expected, abs=0.04)
+    assert not found["distinguishable"]
+
+
 @pytest.mark.parametrize("freedom", first_quick([4, 2]))
 @pytest.mark.parametrize("known", first_quick([np.inf, 9.0]))
 def test_exceedance_against_imhofs_integral(freedom, known):
