@@ -44,12 +44,12 @@ def answer_lines(answer: Answer, /) -> list[str]:
     """
     same = "" if answer.judged or not answer.question.own else ", evaluated on the rows that chose it"
     lines = [f"{_place(answer)}, by {measure_words(answer.question)}{same}:"]
-    best, chosen, doubted, said = _read(answer)
+    best, near, doubted, said = _read(answer)
     if not best:
         return [*lines, numbers.sentence(_nothing(answer))]
     first = best[0]
-    near = len(chosen) > len(best)
-    own = [row["threshold"] for row in best[: 1 if near else None] if row["threshold"] is not None]
+    valued = best[:1] if near and answer.tested and not doubted else best
+    own = [row["threshold"] for row in valued if row["threshold"] is not None]
     shown = [numbers.format_threshold(threshold) for threshold in own]
     at = f" at threshold {shown[0]}" if len({*own}) == 1 else ""
     if _raises_none(first):
@@ -57,7 +57,7 @@ def answer_lines(answer: Answer, /) -> list[str]:
     if 1 < len({*own}) <= len(own) <= order.SOME:
         at = f" (at thresholds {listed(shown)})"
     # Names of rivals come last, as a phone's first screen must show the choice and its value.
-    choice = choice_in_words(best, chosen, _value(answer, first), at=at, doubted=doubted)
+    choice = choice_in_words(best, near, _value(answer, first), at=at, doubted=doubted, tested=answer.tested)
     lines += [choice, order_line(answer), said]
     if doubted:
         # If the value is in doubt, so is precision.
@@ -67,29 +67,34 @@ def answer_lines(answer: Answer, /) -> list[str]:
 
 
 def choice_in_words(
-    best: Sequence[_Row], chosen: Sequence[_Row], value: str, *, at: str = "", doubted: bool = False
+    best: Sequence[_Row], near: Sequence[_Row], value: str, *, at: str = "", doubted: bool, tested: bool
 ) -> str:
-    """Return which models to choose: the *best*, which have a value, and others that are as good."""
+    """Return which models to choose: the *best* in the log, and those *near* it, which may be as good.
+
+    Where the value is *doubted*, or models are not *tested*, none is to be chosen before the others.
+    """
+    if near and (doubted or not tested):
+        return f"best in this log: {order.any_of(_names(best))}{at}, {value}"
     here = f"{at}; in this log" if doubted else f"{at}:"
-    if len(chosen) > len(best):
+    if near:
         here = f", {_NEAR}: {best[0]['model']}{at} has"
-    return f"Choose {order.any_of(_names(chosen))}{here} {value}"
+    return f"Choose {order.any_of(_names([*best, *near]))}{here} {value}"
 
 
 def short_answer(answer: Answer, /) -> str:
     """Return the answer as one sentence, in the order of its lines."""
-    best, chosen, doubted, said = _read(answer)
+    best, near, doubted, said = _read(answer)
     if not best:
         return f"{_place(answer)}: {_nothing(answer)}"
-    here = "in this log " if doubted else ""
-    if len(chosen) > len(best):
-        here = f"{_NEAR}: {best[0]['model']} has "
-    first = f"{_place(answer)}: {order.any_of(_names(chosen))}, {here}{_value(answer, best[0])}"
+    here, named = "in this log " if near or doubted else "", best
+    if near and answer.tested and not doubted:
+        here, named = f"{_NEAR}: {best[0]['model']} has ", [*best, *near]
+    first = f"{_place(answer)}: {order.any_of(_names(named))}, {here}{_value(answer, best[0])}"
     return "; ".join(filter(None, [first, order_line(answer), said]))
 
 
 def _read(answer: Answer) -> tuple[list[_Row], list[_Row], bool, str]:
-    """Return the best models, all models to choose, whether the value is doubtful, and a sentence.
+    """Return the best models, those that may be as good, whether the value is doubtful, and a sentence.
 
     The sentence tells why it is doubtful, or how the others compare; it is empty if neither is known.
     """
@@ -98,9 +103,9 @@ def _read(answer: Answer) -> tuple[list[_Row], list[_Row], bool, str]:
         best = []
     doubt = _doubt(answer, best, others) if best else None
     if doubt is not None:
-        return best, best, True, doubt
-    near, said = rivals(others) if answer.tested else ([], "")
-    return best, [*best, *near], False, said
+        return best, not_worse(others), True, doubt
+    near, said = rivals(others) if answer.tested else (others, "")
+    return best, near, False, said
 
 
 def _nothing(answer: Answer) -> str:
@@ -228,6 +233,11 @@ def best_of(rows: Sequence[_Row]) -> tuple[list[_Row], list[_Row]]:
     return best, ranked[len(best) :]
 
 
+def not_worse(others: Sequence[_Row]) -> list[_Row]:
+    """Return the rows that are not known to differ from the best."""
+    return [row for row in others if not row.get("distinguishable")]
+
+
 def rivals(others: Sequence[_Row]) -> tuple[list[_Row], str]:
     """Return the rows not distinguishable from the best, and a sentence on how the rest compare with it."""
     near = [row for row in others if row["distinguishable"] is False]
@@ -256,7 +266,12 @@ def _doubt(answer: Answer, best: Sequence[_Row], others: Sequence[_Row]) -> str 
         reason = "this log cannot tell whether alerts would do better"
     elif reason is not None:
         reason = "; ".join(filter(None, [reason, _way_out(answer, best[0])]))
-    if reason is None or not answer.tested or len(answer.models) == 1:
+    return with_known_order(reason, best, others) if reason is not None and answer.tested else reason
+
+
+def with_known_order(reason: str, best: Sequence[_Row], others: Sequence[_Row]) -> str:
+    """Return why a value is not known, and what is known of the order of several compared models."""
+    if len(best) + len(others) == 1:
         return reason
     known = order.known_order(_names(best), {row["model"]: row["distinguishable"] for row in others})
     return f"{reason}. {numbers.sentence(known)}"

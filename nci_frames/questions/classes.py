@@ -10,7 +10,15 @@ from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.base.messages import listed, quantity
 from nci_frames.charts import classes
 from nci_frames.evaluation.metrics.classes import class_metric
-from nci_frames.questions.answer_lines import best_of, bounds_in_words, choice_in_words, percent, rivals
+from nci_frames.questions.answer_lines import (
+    best_of,
+    bounds_in_words,
+    choice_in_words,
+    not_worse,
+    percent,
+    rivals,
+    with_known_order,
+)
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.how_sure import of_strata, read_resampled
 from nci_frames.questions.order import any_of, leads_in_words
@@ -65,12 +73,14 @@ def lines_at(
         reason = rows[0]["reason"] if rows else None
         return [*lines, "No model has a defined value" + (f": {reason}" if reason else ""), *orders]
     first, tested = best[0], comparison.tested and "distinguishable" in best[0]
-    near, compared = rivals(others) if tested else ([], "")
+    near, compared = rivals(others) if tested else (others, "")
     per = "" if comparison.cost is None else " a row"
     value = f"{name} {format_value(first['value'])}{per}{bounds_in_words(first['lower'], first['upper'])}"
-    lines += [choice_in_words(best, [*best, *near], value), *orders]
-    if not first["supported"]:
-        compared = f"This log cannot tell the value: {first['reason']}"
+    doubted = not first["supported"]
+    if doubted:
+        told = f"This log cannot tell the value: {first['reason']}"
+        near, compared = not_worse(others), with_known_order(told, best, others) if tested else told
+    lines += [sentence(choice_in_words(best, near, value, doubted=doubted, tested=tested)), *orders]
     lines += [sentence(compared)] if compared else []
     # A model that lacks the rows of a class would otherwise seem to be worse.
     without = [row["model"] for row in rows if row["value"] is None]

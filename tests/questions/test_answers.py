@@ -279,6 +279,7 @@ def test_the_order_may_be_known_where_the_value_is_not():
 def test_the_lowest_cost_is_the_best_also_where_the_order_is_not_known():
     answer = ask_two([1e-5, 0.3], [24, 25], [40, 45], (50, 2000), cost=(100, 1))
     (told,) = [line for line in answer_lines(answer) if "cannot tell the value:" in line]
+    assert answer_lines(answer)[1].startswith("Best in this log: a at threshold 0.5, expected cost ")
     assert answer.models["value"].is_sorted()
     said = ". Nor does it show which model is best: the best in this log is a; not distinguishable from it: b"
     assert told.endswith(said)

@@ -53,6 +53,22 @@ def test_the_answer_is_that_of_the_public_functions():
     assert found.answer["distinguishable"][0] is None
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"units": False}, "In this log the best model changes"),  # models are not compared
+        (
+            {"rows": 24},
+            "This log cannot tell the value: fewer than 10 independent rows of 'ant', 'bee', 'cat'. Nor",
+        ),
+    ],
+)
+def test_no_model_is_to_be_chosen_before_others_that_may_be_as_good(given, told):
+    lines = class_answer_lines(nf.compare_classes(counts(**given), priors=FIELD))
+    assert lines[1].startswith("Best in this log: ")
+    assert lines[-1].startswith(told)
+
+
 def test_models_without_a_value_are_named_with_the_reason():
     long = log().unpivot(on=["a", "b"], index="label", variable_name="model", value_name="decision")
     seen = long.filter((pl.col("model") == "b") | (pl.col("label") != "cat"))
