@@ -170,7 +170,13 @@ class _ClassRows:
         return statistic, p_value
 
     def _by_rows(self, here: Rows, apart: Floats, size: Floats, weight: Floats, ordinary: Flags) -> FloatPair:
-        """Return the Anderson-Darling statistic and p-value of the segments *here*, for independent rows."""
+        """Return the Anderson-Darling statistic and p-value of the segments *here*, for independent rows.
+
+        Few rows beyond a border have heavier tails than the normal law. So the p-value is at least twice the
+        binomial tail, given the share of the rest, at the border where that is smallest.
+        """
+        from scipy.special import betainc, betaincc  # noqa: PLC0415  (SciPy is slow to import)
+
         # Under the null hypothesis, each segment is a sample of the scores of the rest.
         reached = self.reached[ordinary].sum(axis=0)
         below = reached[:-1] / max(reached[-1], 1)
@@ -178,7 +184,12 @@ class _ClassRows:
         weights = bridge_weights(below[used], weight[used])
         worth = self.worth[here] * size / (self.worth[here] + size)
         statistic = worth * (apart**2 @ weight)
-        return statistic, exceedances(statistic, weights)
+        rows, hits = self.rows[here][:, None], self.reached[here][:, used]
+        share = np.clip(hits / rows - apart[:, used], 0, 1)
+        many = np.where(hits > 0, betainc(np.maximum(hits, 1), rows - hits + 1, share), 1.0)
+        few = np.where(hits < rows, betaincc(hits + 1, np.maximum(rows - hits, 1), share), 1.0)
+        tail = np.minimum(many, few).min(axis=1, initial=0.5)
+        return statistic, np.maximum(exceedances(statistic, weights), 2 * tail)
 
     def _by_units(
         self, here: Rows, apart: Floats, weight: Floats, ordinary: Flags, together: Floats

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import fisher_exact, norm
+from scipy.stats import binom, fisher_exact, norm
 
 import nci_frames as nf
 from nci_frames.evaluation.rates.intervals import exact_bounds
@@ -143,6 +143,16 @@ def test_bounds_of_a_difference_are_newcombes_and_its_p_value_belongs_to_them():
     assert p_value == pytest.approx(fisher_exact([[56, 14], [48, 32]]).pvalue, abs=0.005)
     undefined = propagated(lambda of: np.where(of[0] > 0.7, np.nan, of[0]), rates, trials, 1.96)
     assert np.isnan(undefined[0]).all()
+
+
+def test_a_p_value_of_few_scores_beyond_a_border_is_at_least_the_binomial_one():
+    false = [14, *[4, 5] * 150]
+    counts = counts_at(60, false, 100, 450, model="a", site=list(range(301)))
+    worst = nf.rank_segments(counts, segments="site", threshold=0.5).filter(site=0).row(0, named=True)
+    tail = 2 * binom(450, sum(false[1:]) / 300 / 450).sf(13)
+    # That of the positives, all alike, is 1.
+    assert worst["shift_p_value"] == pytest.approx(tail * (2 - tail))
+    assert not worst["shifted"]
 
 
 @pytest.mark.thorough
