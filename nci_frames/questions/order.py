@@ -138,7 +138,7 @@ def order_lines(by: str, order: Order) -> list[str]:
 
     >>> leads = (Lead(("a",), 0.001, 0.02), Lead(("b", "c"), 0.02, 0.5))
     >>> order_lines("F1", Order(leads, ()))
-    ['By F1 the order changes: a up to 0.02, then b or c. These borders are exact for this log.']
+    ['By F1 the order changes in this log: a up to 0.02, then b or c. These borders are exact for this log.']
     """
     if not order.leads:
         return [f"By {by} the models cannot be ordered: none has a defined value."]
@@ -150,7 +150,7 @@ def order_lines(by: str, order: Order) -> list[str]:
         exact = " These borders are exact for this log." if order.exact else ""
         if any(lead.start_bounds for lead in known):
             exact += " In brackets: where they are in 95 % of the resampled logs that have them."
-        said = f"the order changes: {leads_in_words(order.leads, most=len(known))}.{exact}"
+        said = f"the order changes in this log: {leads_in_words(order.leads, most=len(known))}.{exact}"
     elif order.overtakings:
         said = f"the order changes: in this log {one}, but others change places."
     else:

@@ -39,7 +39,7 @@ def test_a_change_across_a_tie_is_found():
     (change,) = read_order(crossed).overtakings
     assert (change.winner, change.loser, change.before, change.after) == ("b", "a", 0.1, 0.3)
     said, _ = order_lines("F1", read_order(crossed))
-    assert said == "By F1 the order changes: a up to 0.2, then b at 0.3."
+    assert said == "By F1 the order changes in this log: a up to 0.2, then b at 0.3."
 
 
 def test_what_a_log_cannot_tell_parts_two_leads_of_a_model():
@@ -61,7 +61,9 @@ def test_two_leads_of_a_model_are_no_change():
 def test_a_lead_after_a_range_that_the_log_cannot_tell_begins_where_it_can():
     leads = (Lead((), 0.001, 0.01), Lead(("a",), 0.01, 0.2), Lead(("b",), 0.2, 0.4, (0.1, 0.3)))
     (said,) = order_lines("F1", Order(leads, ()))
-    assert said.startswith("By F1 the order changes: a from 0.01 up to 0.2 (95 %: 0.1 to 0.3), then b. ")
+    assert said.startswith(
+        "By F1 the order changes in this log: a from 0.01 up to 0.2 (95 %: 0.1 to 0.3), then b. "
+    )
 
 
 def test_a_range_that_begins_at_the_end_of_the_axis_does_not_lead_on_it():

@@ -200,7 +200,8 @@ def test_the_answer_is_in_plain_words(page):
         assert line in text
     assert "Choose boosted trees at threshold 0.5: F1 0.713 (95 %: 0.699 to 0.724)" in text
     leads = re.search(
-        r"By F1 at threshold 0.5 the order changes: forest up to 0.0163 \(95 %: (0.01\d+) to (0.01\d+)\), "
+        r"By F1 at threshold 0.5 the order changes in this log: "
+        r"forest up to 0.0163 \(95 %: (0.01\d+) to (0.01\d+)\), "
         r"then boosted trees up to 0.246 \(95 %: 0.2\d+ to 0.\d+\), then logistic. "
         "These borders are exact for this log. In brackets: where they are in 95 % of the resampled logs",
         text,
@@ -212,8 +213,9 @@ def test_the_answer_is_in_plain_words(page):
     assert first == GRID[0]
     one, other = (" to ".join(map(format_grid, bounds)) for bounds in (near, far))
     told = (
-        f"By PR-AUC the order changes: forest up to {format_grid(second)} (95 %: {one}), then boosted trees "
-        f"up to {format_grid(last)} (95 %: {other}), then logistic. These borders are exact for this log"
+        f"By PR-AUC the order changes in this log: forest up to {format_grid(second)} (95 %: {one}), then "
+        f"boosted trees up to {format_grid(last)} (95 %: {other}), then "
+        "logistic. These borders are exact for this log"
     )
     assert told in text
 

@@ -172,7 +172,7 @@ def test_markdown_holds_the_answer_and_the_tables():
     said = text.replace("\\", "").replace("&#45;", "-")
     assert all(f"\n- {line}\n" in said for line in answer_lines(tables.said))
     assert "boosted trees at threshold 0.5 has F1 0.706 (95 %: 0.690 to 0.720)" in said
-    assert "By F1 at threshold 0.5 the order changes: forest up to 0.0189 (95 %: " in said
+    assert "By F1 at threshold 0.5 the order changes in this log: forest up to 0.0189 (95 %: " in said
     assert "logistic overtakes boosted trees between 0.251 and 0.316" in said
     assert "| forest | **0.0126** (1a) | **0.423** (1a) |" in text
     assert "| missing | 0.0199526 | boosted trees | 0.546116 |" in text
