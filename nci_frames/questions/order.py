@@ -1,9 +1,10 @@
 """Rankings and winner ranges -> which model leads where, which change places, and sentences on both."""
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
 from nci_frames.base.messages import either, listed, quantity
@@ -119,17 +120,20 @@ def read_order(ranking: pl.DataFrame, /) -> Order:
 
 def _overtakings(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Overtaking, ...]:
     """Return where the order of each pair of models reverses, ignoring ties."""
-    last: dict[tuple[str, str], tuple[str, float]] = {}
+    models, at = sorted({model for _, ranks in columns for model in ranks}), [at for at, _ in columns]
+    listed_ranks = [here.get(model, np.nan) for _, here in columns for model in models]
+    ranks = np.reshape(listed_ranks, (len(at), len(models)))
+    a, b = np.triu_indices(len(models), 1)
+    ahead = np.nan_to_num(np.sign(ranks[:, b] - ranks[:, a]))
+    # The last value of the grid at which one of the two was ahead.
+    last = np.maximum.accumulate(np.where(ahead != 0, np.arange(len(at))[:, np.newaxis], 0))[:-1]
+    reverses = ahead[1:] * np.take_along_axis(ahead, last, axis=0) < 0
     found: list[Overtaking] = []
-    for at, ranks in columns:
-        for a, b in combinations(sorted(ranks), 2):
-            if ranks[a] == ranks[b]:
-                continue
-            first, second = (a, b) if ranks[a] < ranks[b] else (b, a)
-            before, since = last.get((a, b), (first, at))
-            if before != first:
-                found.append(Overtaking(first, second, since, at))
-            last[a, b] = (first, at)
+    for place, pair in zip(*np.nonzero(reverses), strict=True):
+        winner, loser = (
+            models[of_pair[pair]] for of_pair in ((a, b) if ahead[place + 1, pair] > 0 else (b, a))
+        )
+        found.append(Overtaking(winner, loser, at[last[place, pair]], at[place + 1]))
     return tuple(found)
 
 
