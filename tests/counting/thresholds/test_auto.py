@@ -127,10 +127,10 @@ def test_areas_of_weighted_rows_are_known_to_the_tolerance() -> None:
     """Where a grid was refined, it was that of the rows, and heavy ones had too few thresholds."""
     weight = pl.when(pl.col("score") > 1).then(1.0).when(pl.col("score") > 0).then(10.0).otherwise(100.0)
     log = log_of("normal").with_columns(weight.alias("weight"))
-    wish = nf.auto_thresholds(tolerance=2e-3, prevalence=ETAS)
+    wish = nf.auto_thresholds(tolerance=4e-3, prevalence=ETAS)
     tally = tally_scan(scan_behind(nf.scan_predictions(log, weight="weight")), thresholds=wish)
-    assert 0 < tally.reached <= 2e-3
-    assert len(tally.counts) < 20_000
+    assert 0 < tally.reached <= 4e-3
+    assert len(tally.counts) < 5_000
     found = nf.compute_areas(tally.counts, prevalence=ETAS)
     assert (found["upper"] - found["lower"]).max() <= tally.reached + 1e-12
 

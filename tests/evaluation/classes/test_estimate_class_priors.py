@@ -25,6 +25,13 @@ def mix_of(*logs, **options):
     return nf.estimate_class_priors(labels, decisions, **options)
 
 
+def mixes_of(logs):
+    """The mix of each of several references and its traffic, of one model."""
+    both = zip(*((labelled(rows), unlabelled(traffic)) for rows, traffic in logs), strict=True)
+    given = (pl.concat(one.with_columns(log=i) for i, one in enumerate(frames)) for frames in both)
+    return nf.estimate_class_priors(*given).partition_by("log", include_key=False)
+
+
 def held(found, truth):
     """Whether bounds hold what is true, row by row."""
     return ((found["lower"] <= truth + 1e-9) & (found["upper"] >= truth - 1e-9)).to_numpy()
@@ -115,7 +122,7 @@ def without_bins(rows):
 )
 def test_bounds_hold_the_mix(field, rates, sizes):
     rng, logs = np.random.default_rng(3), 40 if rates is RATES else 100
-    found = [mix_of(drawn(rng, sizes, 500, field, rates)) for _ in range(logs)]
+    found = mixes_of([drawn(rng, sizes, 500, field, rates) for _ in range(logs)])
     told = [held(mix, field) for mix in found if mix["supported"].all()]
     assert len(told) >= (0.9 if rates is RATES else 0.88) * logs
     # 0.95, less three standard errors of 40 logs; of 100, two.
@@ -126,7 +133,7 @@ def test_a_decision_that_only_an_absent_class_gets_decides_nothing():
     """The equation of the decision that hardly any row should get ruled all others."""
     rates, field = np.array([[6, 1, 1, 2], [1, 8, 1, 0], [1, 2, 7, 0]]) / 10, np.array([0.0, 0.5, 0.5])
     rng = np.random.default_rng(3)
-    found = [mix_of(drawn(rng, (150, 100, 60), 500, field, rates)) for _ in range(20)]
+    found = mixes_of([drawn(rng, (150, 100, 60), 500, field, rates) for _ in range(20)])
     assert np.mean([held(mix, field) for mix in found if mix["supported"].all()], axis=0).min() > 0.85
 
 

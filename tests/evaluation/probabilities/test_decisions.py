@@ -41,18 +41,14 @@ def test_net_benefit_is_what_the_rows_say(rows, eta, place, adjusted):
 
 
 def test_at_the_prevalence_of_the_log_adjusted_scores_are_those_that_were_logged():
-    rng = np.random.default_rng(0)
-    places = np.arange(0, 20) / 20
-    for rows in range(5, 60):
-        log = logs.log_of([(bool(x < 0.4), s) for x, s in rng.random((rows, 2)).round(1)])
-        eta = log["label"].mean()
-        options = {"prevalence": eta, "threshold_probabilities": places}
-        counts = logs.exact(log)
-        assert_frame_equal(
-            nf.decision_curve(counts, **options, adjusted=True), nf.decision_curve(counts, **options)
-        )
-        adjusted = log.select(nf.adjust_scores("score", prevalence=0.4, logged_prevalence=pl.lit(0.4)))
-        assert adjusted["score"].equals(log["score"])
+    rng, of_log = np.random.default_rng(0), np.repeat(range(5, 60), range(5, 60))
+    draws = rng.random((2, len(of_log))).round(1)
+    log = pl.DataFrame({"model": "a", "log": of_log, "label": draws[0] < 0.4, "score": draws[1]})
+    options = {"prevalence": "observed", "threshold_probabilities": np.arange(20) / 20}
+    curves = [nf.decision_curve(logs.exact(log), **options, adjusted=adjusted) for adjusted in (True, False)]
+    assert_frame_equal(*curves)
+    adjusted = log.select(nf.adjust_scores("score", prevalence=0.4, logged_prevalence=pl.lit(0.4)))
+    assert adjusted["score"].equals(log["score"])
 
 
 @pytest.mark.thorough

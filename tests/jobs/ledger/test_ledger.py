@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import re
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
@@ -436,7 +437,7 @@ def test_a_flipped_bit_in_the_number_of_rows_of_a_row_group_loses_no_rows(tmp_pa
     whole = file.read_bytes()
 
     def damaged() -> Iterator[bytes]:
-        for place in range(len(whole) - 8, 0, -1):
+        for place in (found.end() - 1 for found in re.finditer(rb"\xd8\x04", whole)):  # 300 in Thrift
             for bit in range(8):
                 yield whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :]
 
