@@ -17,12 +17,7 @@ from nci_frames.options.report import ReportOptions, SegmentOptions
 from nci_frames.options.setting import Setting
 from tests.small_jobs import KEYS, SMALL, ended, facts_of, read_json, small_job, write_nights
 
-QUESTIONS = (
-    'at = "2%"\ncost = [200, "1/5", 8]',
-    "threshold = 0.35",
-    'alerts = 50\nvolume = "2k"\nmetric = "mcc"',
-    'metric = "pr_auc"',
-)
+QUESTIONS = ('at = "2%"\ncost = [200, "1/5", 8]', 'alerts = 50\nvolume = "2k"\nmetric = "mcc"')
 
 
 @pytest.mark.parametrize("table", [ReportOptions, SegmentOptions])

@@ -15,6 +15,7 @@ from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.metrics import registry
 from nci_frames.jobs.gates.judge import Reference, judge_gates
 from nci_frames.jobs.job_file.model import Job
+from tests.comparisons import questions
 from tests.small_jobs import call
 
 ETAS = [0.1, 0.5]
@@ -137,7 +138,8 @@ def test_it_is_a_question_in_every_format(log, counts, tmp_path):
     assert answer["value"].to_list() == pytest.approx(squared_errors(log, 0.1), rel=1e-12)
     assert set(comparison.answer_winners["model"]) == {"a"}
     for suffix in ("html", "md", "json", "txt"):
-        nf.write_report(comparison, tmp_path / f"report.{suffix}")
+        asked = None if suffix == "html" else questions("answer", "intervals")
+        nf.write_report(comparison, tmp_path / f"report.{suffix}", questions=asked)
         assert "squared" in (tmp_path / f"report.{suffix}").read_text(encoding="utf-8")
     log.write_parquet(tmp_path / "log.parquet")
     options = ("--metric", "mse", "--at", "0.1", "--prevalence", "0.1,0.5", "--format", "json", "--out")

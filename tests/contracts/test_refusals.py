@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import nci_frames as nf
-from tests.fuzz.calls import calls, result
+from tests.fuzz.calls import calls
 from tests.fuzz.odd_values import with_odd_value
 
 MISSING = r"missing column 'week' \((option )?(the )?{}\)"
@@ -81,20 +81,3 @@ def test_what_no_function_takes(name):
         for value, told in REFUSED.get(option, ()) if (name, option) not in ELSEWHERE else ():
             with pytest.raises(nf.NciFramesError, match=f"(?s){told.replace('{value}', str(value))}"):
                 with_odd_value(call, option, value)()
-
-
-#: Without the model, the class or the places that they are asked about they have nothing to do.
-NEED_ROWS = {
-    *("compare_data_sets", "count_pairs", "estimate_class_priors", "expected_half_widths", "plan_labels"),
-    "vary_class_share",
-}
-
-
-@pytest.mark.parametrize(
-    "name", [name for name, call in calls().items() if call.of_frames and name not in NEED_ROWS]
-)
-def test_an_empty_frame_has_the_columns_and_types_of_a_full_one(name):
-    call = calls()[name]
-    empty = call.function(*(frame.clear() for frame in call.frames), **call.options)
-    assert empty.is_empty()
-    assert empty.schema == result(name).schema

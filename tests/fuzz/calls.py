@@ -25,9 +25,7 @@ NOT_CALLED = {
 
 
 #: Functions for users that are not at the top level: few need them.
-IN_MODULES = {
-    "roc_convex_hull": "nci_frames.evaluation.rates.hull",
-}
+IN_MODULES = {"roc_convex_hull": "nci_frames.evaluation.rates.hull"}
 
 
 def function_of(name: str) -> Callable[..., Any]:

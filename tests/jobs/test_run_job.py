@@ -117,12 +117,13 @@ def test_a_job_names_the_key_for_logs_with_a_column_for_each_model(tmp_path):
 def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path):
     write_nights(tmp_path / "logs", 1)
     gate = RECALL + 'window = "last"\nundecided = "fail"\n'
-    job = small_job(tmp_path, gate, SMALL.replace('["json"]', '["html", "md"]'))
+    job = small_job(tmp_path, gate)
     ended(0, "run", job, "--run-id", "good")
     write_night(tmp_path / "logs" / "2026-03-02" / "a.parquet", 200, 0.3)
     failed = ended(10, "run", job, "--run-id", "bad")
     assert "FAIL (0 passed, 1 failed, 0 undecided); finds: forest recall" in failed.stdout
     write_night(tmp_path / "logs" / "2026-03-03" / "a.parquet", 40, 0.6)
+    small_job(tmp_path, gate, SMALL.replace('["json"]', '["html", "md"]'))
     ended(11, "run", job, "--run-id", "open")
     pointer = json.loads((tmp_path / "out" / "latest.json").read_text())
     assert (pointer["run"], pointer["verdict"], pointer["last_good"]["run"]) == ("open", "undecided", "good")
@@ -156,7 +157,7 @@ def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path):
     assert trend["run"].to_list() == ["good", "bad", "open"]
     assert trend["value"].to_list() == pytest.approx(history["value"].to_list(), abs=1e-12)
     # Retention keeps the last good run, however old.
-    job.write_text(job.read_text() + "\n[output]\nkeep = 1\n")
+    small_job(tmp_path, gate + "\n[output]\nkeep = 1\n")
     ended(11, "run", job, "--run-id", "again")
     assert sorted(path.name for path in (tmp_path / "out" / "runs").iterdir()) == ["again", "good"]
     # The name of a run that was deleted stays taken.

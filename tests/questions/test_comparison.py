@@ -98,7 +98,7 @@ def test_all_that_a_report_shows_is_among_the_tables_and_is_that_of_the_function
     assert {*grid[:2], 0.1, comparison.observed_prevalence} <= {*asked}
     assert comparison.undefined.is_empty()
 
-    assert {"answer", "points", "areas", "best", "segment_ranks", "folds"} <= set(comparison.tables)
+    assert {"answer", "areas", "contenders", "folds", "segment_ranks"} <= set(comparison.tables)
     assert not {"field", "field_projection", "field_areas", "field_averages"} & set(comparison.tables)
     assert all(comparison.tables[name] is getattr(comparison, name) for name in comparison.tables)
     assert sorted(comparison.leading) == sorted(log["model"].unique())

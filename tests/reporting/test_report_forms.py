@@ -47,11 +47,7 @@ def hostile() -> nf.Comparison:
 def real() -> nf.Comparison:
     counts = nf.count_confusion(nf.scan_predictions(random_log(400), segments="country"), thresholds="exact")
     return nf.compare_models(
-        counts,
-        prevalence=[0, 0.01, 0.3, 1],
-        beta=[0, 1, math.inf],
-        segments="country",
-        repeats=50,
+        counts, prevalence=[0, 0.01, 0.3, 1], beta=[0, 1, math.inf], segments="country", repeats=50
     )
 
 

@@ -45,6 +45,23 @@ def test_the_calls_are_valid(call):
     assert all(frame.schema[column.name] in column.dtypes for column in columns)
 
 
+#: Without the model, the class or the places that they are asked about they have nothing to do.
+NEED_ROWS = {
+    *("compare_data_sets", "count_pairs", "estimate_class_priors", "expected_half_widths", "plan_labels"),
+    "vary_class_share",
+}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, call in calls().items() if call.of_frames and name not in NEED_ROWS]
+)
+def test_an_empty_frame_has_the_columns_and_types_of_a_full_one(name):
+    call = calls()[name]
+    empty = call.function(*(frame.clear() for frame in call.frames), **call.options)
+    assert empty.is_empty()
+    assert empty.schema == result(name).schema
+
+
 def is_refused(call, frame) -> bool:
     with contextlib.suppress(nf.SchemaError):
         call.function(frame, *call.frames[1:], **call.options)

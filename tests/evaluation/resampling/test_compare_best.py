@@ -426,7 +426,7 @@ def two_models(rng: np.random.Generator, label: np.ndarray) -> list[np.ndarray]:
 @pytest.mark.parametrize("units", [None, "bucket"])
 def test_the_difference_of_areas_holds_where_heavy_positives_may_be_missing(units: str | None) -> None:
     """Down-sampled by the scores of one model, one row of 100 stands for the positives that it misses."""
-    rng, logs = np.random.default_rng(3), 40
+    rng, logs = np.random.default_rng(3), 30
 
     def frame(label: np.ndarray, scores: list[np.ndarray], weight: np.ndarray) -> pl.DataFrame:
         rows = pl.DataFrame({"unit": np.arange(len(label)), "label": label, "weight": weight})
@@ -435,7 +435,7 @@ def test_the_difference_of_areas_holds_where_heavy_positives_may_be_missing(unit
             for model, score in zip("ab", scores, strict=True)
         )
 
-    label = np.arange(400_000) % 2 == 0
+    label = np.arange(100_000) % 2 == 0
     many = nf.count_confusion(
         frame(label, two_models(rng, label), np.ones(len(label))).drop("unit", "weight")
     )
