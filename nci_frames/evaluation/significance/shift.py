@@ -76,7 +76,8 @@ def check_projection(
     is the sum of n_s·(F_s - H)²/(H·(1-H)) over segments and thresholds, weighted by the rows between
     thresholds. Bins are merged into at most 64 of about equal size. Without a difference the statistic is a
     weighted sum of squared normal variables; the weights follow from H if rows are independent, otherwise
-    from the variation between buckets. The tail probability is a saddlepoint approximation. Where some
+    from the variation between buckets, which in a segment is at least that of independent rows, and of as
+    many units of all segments. The tail probability is a saddlepoint approximation. Where some
     segments have few rows, with the larger variance of the statistic; a p-value below 0.1 is then at least
     the share of up to 999 random tables with the same sums that have as large a statistic.
 
@@ -240,15 +241,30 @@ def _anderson_darling(by_cell: Floats, by_bucket: Sequence[Any]) -> tuple[float,
         here = counted[:, occupied]
         return np.asarray(here.cumsum(axis=1)[:, :-1] - here.sum(axis=1, keepdims=True) * below)
 
-    every = moved(sum_of_some(stacked(by_bucket), np.ones(len(rows), np.bool_))) / size
+    together = sum_of_some(stacked(by_bucket), np.ones(len(rows), np.bool_))
+    every, alone = moved(together) / size, below * (1 - below) @ weight
     buckets = len(every)
     product = np.zeros((buckets, buckets))
     # Segments are read one by one, as all of them by bucket and cell may take gigabytes.
     for own, of_segment in zip(by_bucket, rows, strict=True):
-        apart = (moved(own.toarray()) / of_segment - every) * np.sqrt(of_segment * weight)
+        counted = own.toarray()
+        mine = moved(counted) / of_segment
+        # A segment may lack rare scores by chance: it varies no less than independent rows, or as many units.
+        fewer = _unevenness(counted) / _unevenness(together)
+        least, found = (float((each**2 @ weight).sum()) for each in (every * np.sqrt(fewer), mine))
+        least = max(least, alone / of_segment)
+        if found < least:
+            mine = (mine if found else every) * np.sqrt(least / (found or (every**2 @ weight).sum() or 1.0))
+        apart = (mine - every) * np.sqrt(of_segment * weight)
         product += apart @ apart.T
     weights = np.linalg.eigvalsh(product) * buckets / (buckets - 1)
     return statistic, exceedances(np.array([statistic]), weights).item()
+
+
+def _unevenness(counted: Floats) -> float:
+    """Return the sum of the squared shares of the buckets: 1 over their number if all are equal."""
+    of_bucket = counted.sum(axis=1)
+    return float(((of_bucket / of_bucket.sum()) ** 2).sum())
 
 
 def _wider(rows: Floats, pooled: Floats, below: Floats, weight: Floats, weights: Floats) -> float:

@@ -139,6 +139,19 @@ def test_buckets_with_a_shift():
     ]
 
 
+@pytest.mark.parametrize("found", [0, 1])
+def test_small_segments_of_units_without_a_rare_score_are_no_finding(found):
+    """Of 32 rows in as many buckets, 0.32 are expected beyond the threshold."""
+    bucket, false = np.arange(64), np.where(np.arange(64) < found, 1, 0)
+    both = [("big", np.ones(64, np.int64), 100), ("small", false, np.where(bucket < 32, 1, 0))]
+    counts = pl.concat(
+        counts_at(0, hits, 0, rows, model=["a"] * 64, site=site, bucket=bucket) for site, hits, rows in both
+    )
+    row = nf.check_projection(counts, over="site", units="bucket").row(0, named=True)
+    assert (row["class"], row["segments"]) == ("negative", 2)
+    assert row["p_value"] > 0.2
+
+
 def test_few_rows_keys_and_order():
     log = random_log(300)
     found = nf.check_projection(nf.count_confusion(log), over="fold")
