@@ -14,7 +14,7 @@ from nci_frames.evaluation.rates.criteria import SURE_FPR, SURE_TPR, Wish, wish_
 from nci_frames.evaluation.rates.intervals import rate_interval, require_row_counts
 from nci_frames.evaluation.rates.selection import Eta, Runs, interpolated_points, picked_points
 from nci_frames.evaluation.rates.simultaneous import simultaneous_interval
-from nci_frames.evaluation.rates.strata import of_strata
+from nci_frames.evaluation.rates.strata import bounded_rows, of_strata
 from nci_frames.evaluation.support.rule import point_flags
 from nci_frames.schemas import RATES, checked, collect
 
@@ -90,7 +90,8 @@ def select_operating_points(
     share of 0.3.
 
     With *confidence*, a group without a point has too few rows for the target. Rows are taken as independent;
-    ``effective_positives`` and ``effective_negatives`` of the rates are used instead, if present.
+    ``effective_positives`` and ``effective_negatives`` of the rates are used instead, if present, as in
+    ``predictive_value_interval``.
 
     Raises
     ------
@@ -218,14 +219,12 @@ def _with_sure_rates(rates: pl.DataFrame, wish: Wish) -> pl.DataFrame:
     parts = (error * _OF_TPR, error * (1 - _OF_TPR)) if None not in sides else (error, error)
     sure = {}
     columns = (SURE_TPR, "tpr", "tp", "positives"), (SURE_FPR, "fpr", "fp", "negatives")
-    for (name, rate, hits, rows), side, part in zip(columns, sides, parts, strict=True):
+    known = bounded_rows(rates.columns)
+    for (name, rate, hits, rows), trials, side, part in zip(columns, known, sides, parts, strict=True):
         if side is None:
             continue
-        worth = f"effective_{rows}"
-        hit, trials = pl.col(hits), pl.col(rows)
-        if worth in rates.columns:
-            hit, trials = pl.col(rate) * pl.col(worth), pl.col(worth)
-        hit = pl.when(possible).then(hit)
+        counted = f"effective_{rows}" not in rates.columns
+        hit = pl.when(possible).then(hits if counted else pl.col(rate) * trials)
         if wish.name == "precision":
             bounds = simultaneous_interval(hit, trials, pl.col(rows), level=wish.confidence)
         else:

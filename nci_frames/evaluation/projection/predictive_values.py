@@ -28,7 +28,8 @@ def predictive_value_interval(
     ----------
     rates
         A rates frame, with or without bounds. Effective numbers of rows, of units or weights, are used if
-        present.
+        present; reduced where the bounds beside them are wider than those of so many rows at level 0.95. Of
+        units, compute the bounds with this level, or a higher one.
     prevalence
         P(y=1), each in [0, 1], known without error; or "observed".
     method
@@ -122,7 +123,7 @@ def predictive_value_interval(
 
 def _with_ratios(frame: pl.DataFrame, method: Method, level: float) -> pl.DataFrame:
     """Add the bounds of TPR/FPR and of TNR/FNR; null where they are undefined."""
-    tp, fp, fn, tn = frame.select(**known_cells(frame)).cast(pl.Float64).to_numpy().T
+    tp, fp, fn, tn = frame.select(**known_cells(frame, bounded=True)).cast(pl.Float64).to_numpy().T
     bounds = _ratio_interval if method == "score" else _logit
     columns = {}
     for metric, (right, rights, wrong, wrongs) in {

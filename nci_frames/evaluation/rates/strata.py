@@ -17,11 +17,12 @@ miss, of the heaviest row that may be one, whichever gives less. If all positive
 negatives have one, m is their number, since no row of the class can weigh more.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import polars as pl
 
+from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Flags, FloatPair, Floats, Frame, Rows
 from nci_frames.counts.strata import Strata, Wide
 from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
@@ -30,6 +31,9 @@ from nci_frames.schemas import CELLS, COUNTS, LIGHTEST, NEGATIVES, POSITIVES, WE
 
 #: Columns of rates with the effective numbers of rows of each class.
 WORTH = ("effective_positives", "effective_negatives")
+
+#: The squared normal quantile of a level of 0.95.
+_Z2 = normal_quantile(0.95) ** 2
 
 _Sums = Wide | Floats
 
@@ -46,11 +50,29 @@ def of_strata(rates: pl.DataFrame) -> bool:
     return WORTH[0] in rates.columns and not rates.schema["tp"].is_integer()
 
 
-def known_cells(rates: pl.DataFrame) -> dict[str, pl.Expr]:
-    """Return the effective number of rows behind each of the four counts of rates."""
+def bounded_rows(columns: Collection[str]) -> list[pl.Expr]:
+    """Return the numbers of positives and negatives for intervals of rates with these *columns*.
+
+    Effective numbers of units are those of all thresholds together, while bounds allow for the variation at
+    their own one, and for units that the log may lack. So numbers are at most those of which the bounds, if
+    any, are Wilson's of level 0.95: a bound b is at the distance z·√(b(1-b)/rows) from the rate.
+    """
+    if WORTH[0] not in columns:
+        return [pl.col("positives"), pl.col("negatives")]
+    known = []
+    for rate, worth in zip(("tpr", "fpr"), WORTH, strict=True):
+        limits = [pl.col(f"{rate}_{side}") for side in ("lower", "upper") if f"{rate}_{side}" in columns]
+        apart = [(_Z2 * bound * (1 - bound) / (bound - pl.col(rate)) ** 2).fill_nan(None) for bound in limits]
+        there = pl.all_horizontal(bound.is_not_null() for bound in limits) if limits else pl.lit(value=True)
+        known.append(pl.when(there).then(pl.min_horizontal(worth, *apart)))
+    return known
+
+
+def known_cells(rates: pl.DataFrame, *, bounded: bool = False) -> dict[str, pl.Expr]:
+    """Return the effective number of rows behind each of the four counts of rates; see ``bounded_rows``."""
     if WORTH[0] not in rates.columns:
         return {cell: pl.col(cell) for cell in CELLS}
-    positives, negatives = map(pl.col, WORTH)
+    positives, negatives = bounded_rows(rates.columns if bounded else WORTH)
     return {
         "tp": positives * pl.col("tpr"),
         "fp": negatives * pl.col("fpr"),
