@@ -162,21 +162,16 @@ class _ClassRows:
         together = None if self._stacked is None else sum_of_some(self._stacked, ordinary)
         for members, weight in self.levels:
             here = members[compared[members]]
-            statistic[here], p_value[here] = (
+            statistic[here], found = (
                 self._by_units(here, apart[here], weight, ordinary, together)
                 if together is not None
                 else self._by_rows(here, apart[here], size[here], weight, ordinary)
             )
+            p_value[here] = np.maximum(found, self._binomial(here, apart[here], np.flatnonzero(weight)))
         return statistic, p_value
 
     def _by_rows(self, here: Rows, apart: Floats, size: Floats, weight: Floats, ordinary: Flags) -> FloatPair:
-        """Return the Anderson-Darling statistic and p-value of the segments *here*, for independent rows.
-
-        Few rows beyond a border have heavier tails than the normal law. So the p-value is at least twice the
-        binomial tail, given the share of the rest, at the border where that is smallest.
-        """
-        from scipy.special import betainc, betaincc  # noqa: PLC0415  (SciPy is slow to import)
-
+        """Return the Anderson-Darling statistic and p-value of the segments *here*, for independent rows."""
         # Under the null hypothesis, each segment is a sample of the scores of the rest.
         reached = self.reached[ordinary].sum(axis=0)
         below = reached[:-1] / max(reached[-1], 1)
@@ -184,12 +179,22 @@ class _ClassRows:
         weights = bridge_weights(below[used], weight[used])
         worth = self.worth[here] * size / (self.worth[here] + size)
         statistic = worth * (apart**2 @ weight)
-        rows, hits = self.rows[here][:, None], self.reached[here][:, used]
-        share = np.clip(hits / rows - apart[:, used], 0, 1)
-        many = np.where(hits > 0, betainc(np.maximum(hits, 1), rows - hits + 1, share), 1.0)
-        few = np.where(hits < rows, betaincc(hits + 1, np.maximum(rows - hits, 1), share), 1.0)
-        tail = np.minimum(many, few).min(axis=1, initial=0.5)
-        return statistic, np.maximum(exceedances(statistic, weights), 2 * tail)
+        return statistic, exceedances(statistic, weights)
+
+    def _binomial(self, here: Rows, apart: Floats, used: Rows) -> Floats:
+        """Return twice the binomial tail of the share of each segment at the border where it is smallest.
+
+        It is that of effective rows, given the share of the rest. Few rows beyond a border have heavier tails
+        than the normal law.
+        """
+        from scipy.special import betainc, betaincc  # noqa: PLC0415  (SciPy is slow to import)
+
+        own, rows = (self.reached[here] / self.rows[here][:, None])[:, used], self.worth[here][:, None]
+        rest, hits = np.clip(own - apart[:, used], 0, 1), own * rows
+        misses = np.maximum(rows - hits, 0.0)
+        many = np.where(hits > 0, betainc(np.where(hits > 0, hits, 1.0), misses + 1, rest), 1.0)
+        few = np.where(misses > 0, betaincc(hits + 1, np.where(misses > 0, misses, 1.0), rest), 1.0)
+        return np.asarray(2 * np.minimum(many, few).min(axis=1, initial=0.5))
 
     def _by_units(
         self, here: Rows, apart: Floats, weight: Floats, ordinary: Flags, together: Floats
@@ -203,14 +208,16 @@ class _ClassRows:
             moved = [_moved(rows, used) * np.sqrt(weight[used]) for rows in sides]
             shares = [((rows.sum(axis=1) / rows.sum()) ** 2).sum() for rows in sides]
             # A segment may lack a kind of units, or heavy rows, by chance: it varies no less than as many
-            # units, or weighted rows, of the rest.
+            # units, or weighted rows, of the rest, nor than its effective rows.
             fewer = sides[1].sum() / own.sum() if self.weighted else shares[0] / shares[1]
-            alone, as_rest = np.linalg.norm(moved[0]), np.linalg.norm(moved[1]) * np.sqrt(fewer)
-            lacks = alone < as_rest
+            below = sides[1].sum(axis=0).cumsum()[used] / sides[1].sum()
+            alone, of_rest = map(np.linalg.norm, moved)
+            least = max(of_rest**2 * fewer, below * (1 - below) @ weight[used] / self.worth[segment])
+            lacks = alone**2 < least
             if lacks and alone == 0:
-                spread = moved[1] * np.sqrt(1 + fewer)
+                spread = moved[1] * np.sqrt(1 + least / (of_rest**2 or 1.0))
             else:
-                spread = moved[0] * (as_rest / alone if lacks else 1.0) - moved[1]
+                spread = moved[0] * (np.sqrt(least) / alone if lacks else 1.0) - moved[1]
             product = spread @ spread.T if len(spread) < len(used) else spread.T @ spread
             # Degrees of freedom of the variance: the effective number of buckets minus one.
             known = max(1 / (shares[1] if lacks else sum(shares)) - 1, 1.0)

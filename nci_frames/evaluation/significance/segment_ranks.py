@@ -119,7 +119,7 @@ def rank_segments(
     bounds take a segment and its rest as independent, even if a unit has rows in both. The test of the scores
     does not: it uses the distribution of the statistic over buckets (Rao and Scott's second-order
     correction), and allows for few buckets, as an F test does. A segment is taken to vary no less than as
-    many units of the rest, since it may lack a kind of units by chance.
+    many units of the rest, nor than its effective rows, since it may lack a kind of units by chance.
 
     If weights differ within a class, the variance comes from 128 random parts of the log, each with its share
     of the rows of every weight, as from buckets of units.

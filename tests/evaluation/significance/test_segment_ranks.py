@@ -299,6 +299,20 @@ def test_units_that_all_agree_vary_as_those_of_the_rest():
         assert found.filter("segment")["shifted"].item() is shifted
 
 
+def test_segments_of_units_with_few_rare_scores_are_not_shifted() -> None:
+    """About five negatives of each of 40 segments are beyond the threshold; of one none, of one twelve."""
+    hits = np.array([0, 12, *[4, 5, 6, 5] * 9, 5, 5])
+    site, bucket = np.indices((40, 64)).reshape(2, -1)
+    false = (bucket < hits[site]).astype(np.int64)
+    counts = counts_at(4, false, 8, 8, model=["a"] * len(site), site=site, bucket=bucket)
+    found = nf.rank_segments(counts, segments="site", threshold=0.5, units="bucket")
+    # The smaller one of two p-values, of a binomial tail and of 1, is adjusted.
+    tails = np.array([2 * binom(512, 5 / 512).cdf(0), 2 * binom(512, 5 / 512).sf(11)])
+    of_two = found.filter(pl.col("site") < 2).sort("site")["shift_p_value"].to_numpy()
+    assert (of_two > 0.8 * tails * (2 - tails)).all()
+    assert not found["shifted"].any()
+
+
 @pytest.mark.filterwarnings("error")
 def test_segments_whose_rows_weigh_nothing_or_lack_a_class_cannot_be_judged() -> None:
     rng = np.random.default_rng(0)
