@@ -50,7 +50,7 @@ def of_strata(rates: pl.DataFrame) -> bool:
     return WORTH[0] in rates.columns and not rates.schema["tp"].is_integer()
 
 
-def bounded_rows(columns: Collection[str]) -> list[pl.Expr]:
+def bounded_rows(columns: Collection[str]) -> Sequence[pl.Expr]:
     """Return the numbers of positives and negatives for intervals of rates with these *columns*.
 
     Effective numbers of units are those of all thresholds together, while bounds allow for the variation at
