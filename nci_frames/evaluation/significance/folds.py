@@ -166,6 +166,7 @@ def compare_folds(
             (_column(np.isnan(mean)), "undefined in every fold"),
             (_column((shared < least) & ~is_best), f"fewer than {few} folds define it and the best"),
             (_column(constant & ~is_best), "it differs from the best by the same amount in every fold"),
+            (pl.lit(found.is_null() & ~itself), "infinite in a fold"),
         ),
     ).filter(values.exists.any(axis=2).ravel())
     return FOLD_COMPARISONS.finish(compared.sort(*values.cases.columns, "model"))

@@ -15,6 +15,7 @@ _PRIOR = 0.5
 #: With fewer true or false positives of a model, the score test of precision rejects too often: in up to 13 %
 #: of logs with two or three false positives at a low prevalence.
 _LEAST_OF_SCORE = 20
+_UNDEFINED = "the metric is undefined for one of the models"
 
 
 @checked
@@ -129,17 +130,21 @@ def _compared(cases: pl.DataFrame, a: Floats, b: Floats, classes: Floats, tails:
     # At FPR 0 and prevalence 0 a metric may be undefined in every draw.
     undefined = np.isnan(difference).any(axis=0) | (sizes.min() == 0)
     lower, upper = np.quantile(np.where(undefined, 0, difference[1:]), tails, axis=0)
+    # An infinite difference of the log itself, as of lr_plus without false positives, lies within its bounds.
+    endless = np.where(np.isinf(difference[0]), difference[0], np.nan)
+    lower, upper = np.fmin(lower, endless), np.fmax(upper, endless)
     p_value = _p_values(difference, cases, *classes)
-    why = "the metric is undefined for one of the models"
+    both = np.isinf(a[0]) & np.isinf(b[0])
+    why = np.where(both, "the metric is infinite for both models", _UNDEFINED)
     if sizes.min() == 0:
-        why = f"the group has no {'positives' if sizes[0] == 0 else 'negatives'}"
+        why = np.full(both.shape, f"the group has no {'positives' if sizes[0] == 0 else 'negatives'}")
     shown = {"value_a": a[0], "value_b": b[0], "difference": difference[0]}
     bounds = {"lower": lower, "upper": upper, "p_value": p_value}
     shown |= {name: np.where(undefined, np.nan, values) for name, values in bounds.items()}
     return cases.with_columns(
         *(pl.Series(name, values, nan_to_null=True) for name, values in shown.items()),
         pl.Series("supported", ~undefined),
-        pl.Series("reason", [why if hidden else None for hidden in undefined], dtype=pl.String),
+        pl.Series("reason", np.where(undefined, why, None).tolist(), dtype=pl.String),
     )
 
 

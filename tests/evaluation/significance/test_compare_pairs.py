@@ -1,6 +1,7 @@
 """Paired comparisons, against published values, SciPy, and simulated logs."""
 
 import itertools
+import math
 
 import pytest
 from scipy.stats import binomtest, poisson
@@ -88,3 +89,14 @@ def test_what_the_log_cannot_support_is_null_with_a_reason(cells, reason):
     assert row["supported"] is (reason is None)
     assert (row["lower"] is None) is (reason is not None)
     assert row["reason"] is None if reason is None else reason in row["reason"]
+
+
+@pytest.mark.parametrize(("hits_of_b", "reason"), [(0, "infinite for both models"), (3, None)])
+def test_infinite_values_are_told_of_and_lie_within_their_bounds(hits_of_b, reason):
+    pairs = pairs_of((5, 2, 1, 2, 0, 0, hits_of_b, 100))
+    row = nf.compare_pairs(pairs, metric="lr_plus").row(0, named=True)
+    assert row["value_a"] == math.inf
+    if reason is None:
+        assert row["lower"] < 20 < row["upper"] == row["difference"] == math.inf
+    else:
+        assert reason in row["reason"]

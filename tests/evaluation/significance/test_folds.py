@@ -198,3 +198,7 @@ def test_folds_with_an_infinite_value_of_both_models_are_not_compared():
     assert found["p_value"].drop_nulls().item() == pytest.approx(
         stats.ttest_rel(rates["a"], rates["b"]).pvalue
     )
+    # Where only one of them is infinite, there is no test.
+    counts = counts_at(tp, [0, 2, 3, 1, 1, 4, 4, 3], 100, 1000, model=[*"aaaabbbb"], fold=[0, 1, 2, 3] * 2)
+    alone = nf.compare_folds(nf.compute_rates(counts), metric="lr_plus")
+    assert alone.select("p_value", "reason").rows() == [(None, None), (None, "infinite in a fold")]
