@@ -63,6 +63,13 @@ def repeated_keys(table: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
     return table.hstack(keys[np.zeros(len(table), np.intp)]) if keys.width else table
 
 
+def check_axis(over: Over, prevalence: Prevalences) -> None:
+    """Raise ParameterError if a prevalence is given although the axis is the prevalence."""
+    if over == "prevalence" and prevalence_values(prevalence) is not None:
+        msg = "prevalence cannot be fixed with over='prevalence'"
+        raise ParameterError(msg, found=repr(prevalence), hint="omit it, or use over='beta'")
+
+
 class Contest(NamedTuple):
     """A metric of points along one axis, with the other axis fixed."""
 
@@ -100,8 +107,8 @@ class Contest(NamedTuple):
         several = "beta" in reads and over == "prevalence"
         betas: Sequence[float | None] = beta_values(beta) if several else [called.beta]
         etas: Sequence[float | None] = [None]
-        given = prevalence_values(prevalence)
         if over == "beta":
+            given = prevalence_values(prevalence)
             etas = [points.observed] if given is None else given
         return [cls(points, called, over, eta, b) for eta in etas for b in betas]
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from nci_frames.base.typing import Betas, Frame, Over, Prevalences
 from nci_frames.evaluation.crossovers.areas import check_curve, curves_of
-from nci_frames.evaluation.crossovers.contest import Contest, Points, check_pairs, repeated_keys
+from nci_frames.evaluation.crossovers.contest import Contest, Points, check_axis, check_pairs, repeated_keys
 from nci_frames.evaluation.crossovers.meetings import Meetings, line_meetings, point_meetings
 from nci_frames.evaluation.metrics import Metric, curve_asked
 from nci_frames.evaluation.rates.strata import collect_counts
@@ -93,6 +93,7 @@ def find_crossovers(
     >>> found.select("model_a", "model_b", pl.col("prevalence", "value").round(4)).row(0)
     ('a', 'b', 0.053, 0.7417)
     """
+    check_axis(over, prevalence)
     curve = curve_asked(metric)
     found: Iterable[pl.DataFrame]
     if curve is not None:

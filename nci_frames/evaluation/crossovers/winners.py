@@ -8,7 +8,7 @@ from nci_frames.base.typing import Betas, Floats, Frame, Over, Places, Prevalenc
 from nci_frames.evaluation.areas.lowest import lowest_supported_prevalence
 from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.crossovers.areas import TOLERANCE, AreaCurves, AreasAlong, check_curve, curves_of
-from nci_frames.evaluation.crossovers.contest import Contest, Points, repeated_keys
+from nci_frames.evaluation.crossovers.contest import Contest, Points, check_axis, repeated_keys
 from nci_frames.evaluation.crossovers.lines import LineContest, f_beta_envelope
 from nci_frames.evaluation.crossovers.meetings import axis_value, changes_of_best, places_along
 from nci_frames.evaluation.metrics import Metric, curve_asked, find_metric
@@ -99,6 +99,7 @@ def winner_ranges(
     >>> ranges.select(pl.col("start", "end").round(3), "model").rows()
     [(0.0, 2.355, 'a'), (2.355, inf, 'b')]
     """
+    check_axis(over, prevalence)
     begin, stop = _range(over, start, end)
     curve = curve_asked(metric)
     frame = collect(rates, RATES) if curve is None else collect_counts(rates)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import beta_value, check_whole, prevalence_of_ratio
+from nci_frames.base.arguments import beta_value, check_allowed, check_whole, prevalence_of_ratio
 from nci_frames.base.typing import Floats, Metrics
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.projection.grids import labelled_metrics, require_columns, with_values
@@ -140,6 +140,7 @@ def imbalance_sensitivity(
     """
     expressions = on_surface(metrics)
     etas = {r: prevalence_of_ratio(r) for r in sorted({float(r) for r in np.atleast_1d(ratios).tolist()})}
+    check_allowed(etas, "ratios", ratios, "at least one number")
     weight = beta_value(beta)
     rows = []
     for label, expression in expressions.items():

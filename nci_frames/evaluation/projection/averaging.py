@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame, Names
 from nci_frames.schemas import AREAS, PROJECTION, FrameSchema, checked, collect, need_each_once
@@ -39,7 +40,7 @@ def average_over(table: Frame, /, *, over: Names) -> pl.DataFrame:
     Raises
     ------
     ParameterError
-        If a model has several thresholds that differ between the values of the key.
+        If a model has several thresholds that differ between the values of the key, or *over* is empty.
     SchemaError
         If *table* is neither a projection nor an areas frame, or lacks a key of *over*.
 
@@ -73,9 +74,10 @@ def average_over(table: Frame, /, *, over: Names) -> pl.DataFrame:
     schema: FrameSchema = AREAS if "method" in given.columns else PROJECTION
     frame = collect(given.drop("rank", "gap", strict=False), schema)
     gone = list(dict.fromkeys([over] if isinstance(over, str) else over))
+    check_allowed(gone, "over", over, "at least one key")
     kept = ["model", *(key for key in schema.need_keys(frame, gone, "over") if key not in gone)]
     group = [*kept, *(name for name in _CASE if name in frame.columns)]
-    values = frame.select(gone).n_unique() if gone else 1
+    values = frame.select(gone).n_unique()
     if "threshold" in frame.columns and frame.select(*group, *gone).is_duplicated().any():
         group.append("threshold")
         _check_thresholds(frame, kept, gone)

@@ -31,7 +31,7 @@ def predictive_value_interval(
         present; reduced where the bounds beside them are wider than those of so many rows at level 0.95. Of
         units, compute the bounds with this level, or a higher one.
     prevalence
-        P(y=1), each in [0, 1], known without error; or "observed".
+        P(y=1), each in [0, 1], known without error; or "observed", which is taken as known, too.
     method
         "score": an inverted score test of the ratio of the two rates, defined even without false positives.
         "logit": a normal interval of the log odds, by the delta method.

@@ -11,6 +11,7 @@ from nci_frames.base.arguments import beta_value, check_allowed, value_inside
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Frame, Over
 from nci_frames.evaluation.arrays.histograms import whole_counts
+from nci_frames.evaluation.crossovers.contest import check_axis
 from nci_frames.evaluation.crossovers.crossovers import find_crossovers
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
@@ -140,9 +141,7 @@ def crossover_intervals(
 def _fixed(over: Over, prevalence: float | None, beta: float) -> float:
     """Return the fixed prevalence or beta."""
     if over == "prevalence":
-        if prevalence is not None:
-            msg = "prevalence cannot be fixed with over='prevalence'"
-            raise ParameterError(msg, found=repr(prevalence), hint="omit it, or use over='beta'")
+        check_axis(over, "observed" if prevalence is None else prevalence)
         value = beta_value(beta)
         check_allowed(0 < value < np.inf, "beta", beta, "a finite number > 0")
         return value

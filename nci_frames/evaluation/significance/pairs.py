@@ -144,7 +144,11 @@ def _compared(cases: pl.DataFrame, a: Floats, b: Floats, classes: Floats, tails:
     return cases.with_columns(
         *(pl.Series(name, values, nan_to_null=True) for name, values in shown.items()),
         pl.Series("supported", ~undefined),
-        pl.Series("reason", np.where(undefined, why, None).tolist(), dtype=pl.String),
+        pl.Series(
+            "reason",
+            [one if lacks else None for one, lacks in zip(why.tolist(), undefined, strict=True)],
+            dtype=pl.String,
+        ),
     )
 
 
