@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Flags, Floats, Frame, Rows
+from nci_frames.base.typing import Floats, Frame, Rows
 from nci_frames.counts.pooling import alike_counts, pooled_counts
-from nci_frames.evaluation.arrays.buckets import bucket_counts, sums_of_weights
+from nci_frames.evaluation.arrays.buckets import bucket_counts, even_buckets, sums_of_weights
 from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
 from nci_frames.evaluation.arrays.members import MemberRows, Members, stacked, sum_of_some
 from nci_frames.evaluation.resampling.samplers import random_groups
@@ -27,8 +27,8 @@ _MOST_CELLS = 64
 #: Where the variance of the statistic exceeds that of normal shares by this factor, a small p-value is
 #: compared with random tables.
 _SPARSE, _SMALL = 1.1, 0.1
-#: Number of cells of all random tables, and of those drawn at a time.
-_MOST_DRAWN, _AT_A_TIME = 1 << 25, 1 << 20
+#: Number of cells of all random tables.
+_MOST_DRAWN = 1 << 25
 
 
 @checked
@@ -222,18 +222,18 @@ def _anderson_darling(by_cell: Floats, by_bucket: Sequence[Any]) -> tuple[float,
     below = pooled.cumsum()[:-1]
     weight = (pooled[:-1] + pooled[1:]) / 2 / (below * (1 - below))
 
-    def squares(tables: Floats) -> Floats:
-        """Return the statistic of each table of rows by segment and cell."""
-        apart = tables.cumsum(axis=-1)[..., :-1] / rows[:, None] - below
-        return np.asarray((rows[:, None] * apart**2 * weight).sum(axis=(-2, -1)))
+    def squares(table: Floats) -> float:
+        """Return the statistic of rows by segment and cell."""
+        apart = table.cumsum(axis=1)[:, :-1] / rows[:, None] - below
+        return float((rows[:, None] * apart**2 * weight).sum())
 
-    statistic = float(squares(by_cell))
+    statistic = squares(by_cell)
     if not by_bucket:
         weights, freedom = bridge_weights(below, weight), len(rows) - 1.0
         wider = _wider(rows, pooled, below, weight, weights)
         p_value = exceedances(np.array([statistic]), wider * weights, freedom / wider).item()
         if wider > 1 and p_value < _SMALL:
-            p_value = max(p_value, _share_of_tables(by_cell, lambda tables: squares(tables) >= statistic))
+            p_value = max(p_value, _share_of_tables(by_cell, lambda table: squares(table) >= statistic))
         return statistic, p_value
 
     def moved(counted: Floats) -> Floats:
@@ -243,14 +243,14 @@ def _anderson_darling(by_cell: Floats, by_bucket: Sequence[Any]) -> tuple[float,
 
     together = sum_of_some(stacked(by_bucket), np.ones(len(rows), np.bool_))
     every, alone = moved(together) / size, below * (1 - below) @ weight
-    buckets = len(every)
+    buckets, units = len(every), even_buckets(together.sum(axis=1))
     product = np.zeros((buckets, buckets))
     # Segments are read one by one, as all of them by bucket and cell may take gigabytes.
     for own, of_segment in zip(by_bucket, rows, strict=True):
         counted = own.toarray()
         mine = moved(counted) / of_segment
         # A segment may lack rare scores by chance: it varies no less than independent rows, or as many units.
-        fewer = _unevenness(counted) / _unevenness(together)
+        fewer = units / even_buckets(counted.sum(axis=1))
         least, found = (float((each**2 @ weight).sum()) for each in (every * np.sqrt(fewer), mine))
         least = max(least, alone / of_segment)
         if found < least:
@@ -259,12 +259,6 @@ def _anderson_darling(by_cell: Floats, by_bucket: Sequence[Any]) -> tuple[float,
         product += apart @ apart.T
     weights = np.linalg.eigvalsh(product) * buckets / (buckets - 1)
     return statistic, exceedances(np.array([statistic]), weights).item()
-
-
-def _unevenness(counted: Floats) -> float:
-    """Return the sum of the squared shares of the buckets: 1 over their number if all are equal."""
-    of_bucket = counted.sum(axis=1)
-    return float(((of_bucket / of_bucket.sum()) ** 2).sum())
 
 
 def _wider(rows: Floats, pooled: Floats, below: Floats, weight: Floats, weights: Floats) -> float:
@@ -279,19 +273,15 @@ def _wider(rows: Floats, pooled: Floats, below: Floats, weight: Floats, weights:
     return wider if wider > _SPARSE else 1.0
 
 
-def _share_of_tables(by_cell: Floats, found: Callable[[Floats], Flags]) -> float:
+def _share_of_tables(by_cell: Floats, found: Callable[[Floats], bool]) -> float:
     """Return the share of random tables with the sums of *by_cell* for which *found* is true."""
     from scipy.stats import random_table  # noqa: PLC0415  (slow to import, and seldom needed)
 
     sums = (by_cell.sum(axis=axis).astype(np.int64) for axis in (1, 0))
     tables, rng = random_table(*sums), np.random.default_rng(0)
-    left = number = int(np.clip(_MOST_DRAWN // by_cell.size, 99, 999))
-    hits, several = 0, max(1, _AT_A_TIME // by_cell.size)
-    while left:
-        now = min(left, several)
-        hits += int(found(tables.rvs(now, method="patefield", random_state=rng).astype(np.float64)).sum())
-        left -= now
-    return hits / (1 + number)
+    number = int(np.clip(_MOST_DRAWN // by_cell.size, 99, 999))
+    drawn = (tables.rvs(1, method="patefield", random_state=rng)[0] for _ in range(number))
+    return sum(map(found, drawn)) / (1 + number)
 
 
 def _largest_distance(rows: MemberRows, bins: int) -> tuple[float, int]:
