@@ -19,6 +19,8 @@ _ROUNDS = 50
 _ROWS_OF_CELL = 5
 #: Cells are not quite equal: share of *_ROWS_OF_CELL* that must be expected on either side of a border.
 _NEARLY = 0.9
+#: Larger p-values are no findings, whatever the binomial tails.
+_SMALL = 0.1
 
 
 class AgainstRest(NamedTuple):
@@ -167,7 +169,11 @@ class _ClassRows:
                 if together is not None
                 else self._by_rows(here, apart[here], size[here], weight, ordinary)
             )
-            p_value[here] = np.maximum(found, self._binomial(here, apart[here], np.flatnonzero(weight)))
+            p_value[here] = found
+            here = here[found < _SMALL]
+            p_value[here] = np.maximum(
+                p_value[here], self._binomial(here, apart[here], np.flatnonzero(weight))
+            )
         return statistic, p_value
 
     def _by_rows(self, here: Rows, apart: Floats, size: Floats, weight: Floats, ordinary: Flags) -> FloatPair:

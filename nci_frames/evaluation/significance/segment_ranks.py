@@ -104,9 +104,9 @@ def rank_segments(
     The rest of a segment is all other segments except those that are ``shifted``: otherwise a few bad
     segments would make each good one differ from a rest that contains them. At most half of the segments with
     *min_positives* are excluded. Scores are tested by the two-sample Anderson-Darling test, with at most 64
-    cells of scores; a border counts if about five rows of the segment are expected on either side. The
-    p-value is at least twice the binomial tail, given the share of the rest, at the border where that is
-    smallest. The smaller p-value of the two classes is adjusted for the choice of the smaller.
+    cells of scores; a border counts if about five rows of the segment are expected on either side. A
+    p-value below 0.1 is at least twice the binomial tail, given the share of the rest, at the border where
+    that is smallest. The smaller p-value of the two classes is adjusted for the choice of the smaller.
 
     The parts of the difference are those of ``decompose_difference``. Bounds come from Wilson's bounds of
     TPR, FPR and prevalence, in the segment and in the rest: each is moved alone, and the changes are added as
