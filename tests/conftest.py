@@ -1,5 +1,6 @@
 """Settings of the tests. What they import is imported by the process that hands out the tests, too."""
 
+import gc
 import os
 import shutil
 import tempfile
@@ -23,6 +24,15 @@ settings.register_profile("quick", settings.get_profile("shared"), max_examples=
 settings.register_profile("nightly", settings.get_profile("shared"), max_examples=200)
 settings.register_profile("long", settings.get_profile("shared"), max_examples=1000)
 settings.load_profile("shared")
+
+
+# What is imported and collected stays: looking through it for garbage would take seconds.
+gc.disable()
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="module", autouse=True)

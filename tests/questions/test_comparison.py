@@ -19,7 +19,7 @@ from nci_frames.reporting.terminal import print_comparison, render_text
 from nci_frames.tables.markdown import literal
 from nci_frames.tables.numbers import format_value
 from tests.cases import first_quick
-from tests.comparisons import printed
+from tests.comparisons import printed, questions
 from tests.fuzz.calls import calls
 from tests.logs import counts_at, random_log, small_logs, unit_log
 
@@ -234,7 +234,7 @@ def test_scores_that_are_lower_for_positives_are_doubted():
     turned = comparison.areas.filter(model="turned", metric="roc_auc")["value"][0]
     sentence = "Check the scores of model 'turned': positives have lower scores than negatives (ROC-AUC "
     sentence += f"{format_value(turned)})"
-    assert sentence in " ".join(render_text(comparison).split())
+    assert sentence in " ".join(render_text(comparison, questions=questions("direction")).split())
     assert sentence in unescape(render_report(comparison))
 
 
