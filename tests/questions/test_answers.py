@@ -496,6 +496,7 @@ def test_of_many_models_those_that_lead_by_what_is_asked_have_bounds():
         assert "not known whether worse: m" in "\n".join(answer_lines(asked.said)).lower()
 
 
+@pytest.mark.thorough
 def test_where_a_model_leads_that_is_not_compared_the_certified_map_is_unknown():
     """It leads where the prevalence is very high, far from those asked for, and there are too many models."""
     rows = [("far", 100, 900, 20, 5), *((f"m{k:02}", 90 - k // 3, 500 + k, 60, 10 + k) for k in range(24))]
@@ -546,7 +547,8 @@ def test_bounds_of_an_area_are_those_of_bootstrap(thresholds: Any, unit: str | N
         assert told.select("lower", "upper").row(0) == pytest.approx(expected, abs=2e-4)
 
 
-@pytest.mark.parametrize("metric", first_quick(["pr_auc", "roc_auc"]))
+@pytest.mark.thorough
+@pytest.mark.parametrize("metric", ["pr_auc", "roc_auc"])
 def test_models_are_told_apart_only_by_more_than_a_grid_leaves_unknown(metric: str) -> None:
     """Of many rows, a test finds differences that are smaller than the distances between thresholds."""
     label, rng = np.arange(20_000) % 2 == 0, np.random.default_rng(6)

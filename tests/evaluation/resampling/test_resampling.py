@@ -317,7 +317,7 @@ def test_areas_of_many_positives_are_resampled_at_fewer_steps(
     assert (few["std"] / every["std"]).to_list() == pytest.approx([1] * len(few), abs=0.2)
 
 
-@pytest.mark.parametrize("metric", first_quick(["pr_auc", "roc_auc", "brier"]))
+@pytest.mark.parametrize("metric", first_quick(["roc_auc", "pr_auc", "brier"]))
 def test_bounds_of_an_area_allow_for_scores_between_the_thresholds_of_a_grid(metric: str) -> None:
     """Of many rows, the area between two thresholds is less certain than resampled logs tell."""
     label = np.arange(20_000) % 2 == 0
