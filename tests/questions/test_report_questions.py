@@ -232,7 +232,7 @@ def test_every_form_has_the_answer_to_a_question_of_ones_own(suffix, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", first_quick(["txt", "json", "md", "html"], 2))
-def test_a_question_of_ones_own_may_have_lists_a_plain_chart_and_a_section_that_is_empty(suffix, tmp_path):
+def test_a_form_has_what_is_asked_also_lists_a_plain_chart_and_a_section_that_is_empty(suffix, tmp_path):
     def ties(compared: Any) -> pl.DataFrame:
         return nf.winner_ranges(compared.points, metric="f_beta", over="prevalence").select("model", "tied")
 
@@ -244,18 +244,12 @@ def test_a_question_of_ones_own_may_have_lists_a_plain_chart_and_a_section_that_
         nf.ReportQuestion(name="plain", title="How plain?", section="data", table=ties, draw=drawn),
     ]
     compared = comparison(prevalence=(0.01, 0.1), beta=(1.0,))
-    text = nf.write_report(compared, tmp_path / f"report.{suffix}", questions=own).read_text(encoding="utf-8")
-    assert "Which tie?" in text
-    assert "How plain?" in text
-    assert "tied" in text
-
-
-@pytest.mark.parametrize("suffix", first_quick(["txt", "json", "md", "html"], 2))
-def test_no_form_has_the_answer_without_its_question(suffix, tmp_path):
-    compared = comparison(prevalence=(0.01, 0.1), beta=(1.0,))
-    for asked, has in ((questions("answer", "order"), True), (questions("order"), False)):
+    for asked, answered in (([*own, *questions("order")], False), (questions("answer", "order"), True)):
         path = nf.write_report(compared, tmp_path / f"report.{suffix}", questions=asked)
-        assert ("Choose forest" in path.read_text(encoding="utf-8").split("<script", maxsplit=1)[0]) == has
+        text = path.read_text(encoding="utf-8")
+        assert ("Choose forest" in text.split("<script", maxsplit=1)[0]) == answered
+        assert [part in text for part in ("Which tie?", "How plain?")] == [not answered] * 2
+        assert answered or "tied" in text
 
 
 @pytest.mark.parametrize("suffix", first_quick(["txt", "md", "html"]))
