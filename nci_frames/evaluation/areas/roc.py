@@ -59,7 +59,8 @@ def unseen_share(rows: Floats, level: float) -> Floats:
 
     It is -log((1 - level) / 2) / rows, or 3.7 / rows at 95 %, and at most 1.
     """
-    return np.asarray(np.fmin(-np.log((1 - level) / 2) / rows, 1.0))
+    # Without rows it is 1.
+    return np.asarray(np.fmin(-np.log((1 - level) / 2) / np.maximum(rows, 1e-300), 1.0))
 
 
 def newcombe_variance(area: Floats, m: Floats, n: Floats) -> Floats:

@@ -159,3 +159,13 @@ def test_a_bound_between_infinite_values_is_infinite():
     found = nf.bootstrap(counts, metric="lr_plus", repeats=100).row(0, named=True)
     assert found["value"] == found["upper"] == np.inf
     assert 0 < found["lower"] < np.inf
+
+
+def test_a_model_whose_negatives_weigh_nothing_stands_beside_one_that_is_resampled() -> None:
+    both = {"label": [True, True, False, False] * 2, "score": [0.9, 0.4, 0.5, 0.1] * 2}
+    weight = [1.0, 7.0, 1.0, 7.0, 1.0, 7.0, 0.0, 0.0]
+    log = pl.DataFrame({"model": [*"aaaabbbb"], **both, "weight": weight})
+    counts = nf.count_confusion(nf.scan_predictions(log, weight="weight"))
+    found = nf.bootstrap(counts, metric=["pr_auc", "log_loss"], prevalence=0.3, repeats=10)
+    bounds = found.select("model", pl.col("lower", "upper").is_null())
+    assert bounds.rows() == [("a", False, False)] * 2 + [("b", True, True)] * 2
