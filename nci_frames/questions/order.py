@@ -130,10 +130,9 @@ def _overtakings(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Overt
     reverses = ahead[1:] * np.take_along_axis(ahead, last, axis=0) < 0
     found: list[Overtaking] = []
     for place, pair in zip(*np.nonzero(reverses), strict=True):
-        winner, loser = (
-            models[of_pair[pair]] for of_pair in ((a, b) if ahead[place + 1, pair] > 0 else (b, a))
-        )
-        found.append(Overtaking(winner, loser, at[last[place, pair]], at[place + 1]))
+        one, other = models[a[pair]], models[b[pair]]
+        order = (one, other) if ahead[place + 1, pair] > 0 else (other, one)
+        found.append(Overtaking(*order, at[last[place, pair]], at[place + 1]))
     return tuple(found)
 
 

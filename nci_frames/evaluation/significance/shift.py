@@ -243,6 +243,7 @@ def _anderson_darling(by_cell: Floats, by_bucket: Sequence[Any]) -> tuple[float,
 
     together = sum_of_some(stacked(by_bucket), np.ones(len(rows), np.bool_))
     every, alone = moved(together) / size, below * (1 - below) @ weight
+    spread = float((every**2 @ weight).sum())
     buckets, units = len(every), even_buckets(together.sum(axis=1))
     product = np.zeros((buckets, buckets))
     # Segments are read one by one, as all of them by bucket and cell may take gigabytes.
@@ -250,11 +251,10 @@ def _anderson_darling(by_cell: Floats, by_bucket: Sequence[Any]) -> tuple[float,
         counted = own.toarray()
         mine = moved(counted) / of_segment
         # A segment may lack rare scores by chance: it varies no less than independent rows, or as many units.
-        fewer = units / even_buckets(counted.sum(axis=1))
-        least, found = (float((each**2 @ weight).sum()) for each in (every * np.sqrt(fewer), mine))
-        least = max(least, alone / of_segment)
+        least = max(spread * units / even_buckets(counted.sum(axis=1)), alone / of_segment)
+        found = float((mine**2 @ weight).sum())
         if found < least:
-            mine = (mine if found else every) * np.sqrt(least / (found or (every**2 @ weight).sum() or 1.0))
+            mine = (mine if found else every) * np.sqrt(least / (found or spread or 1.0))
         apart = (mine - every) * np.sqrt(of_segment * weight)
         product += apart @ apart.T
     weights = np.linalg.eigvalsh(product) * buckets / (buckets - 1)
