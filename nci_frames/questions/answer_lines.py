@@ -48,7 +48,7 @@ def answer_lines(answer: Answer, /) -> list[str]:
     if not best:
         return [*lines, numbers.sentence(_nothing(answer))]
     first = best[0]
-    valued = best[:1] if near and answer.tested and not doubted else best
+    valued = best[:1] if near else best
     own = [row["threshold"] for row in valued if row["threshold"] is not None]
     shown = [numbers.format_threshold(threshold) for threshold in own]
     at = f" at threshold {shown[0]}" if len({*own}) == 1 else ""
@@ -57,7 +57,7 @@ def answer_lines(answer: Answer, /) -> list[str]:
     if 1 < len({*own}) <= len(own) <= order.SOME:
         at = f" (at thresholds {listed(shown)})"
     # Names of rivals come last, as a phone's first screen must show the choice and its value.
-    choice = choice_in_words(best, near, _value(answer, first), at=at, doubted=doubted, tested=answer.tested)
+    choice = choice_in_words(best, near, _value(answer, first), at=at, doubted=doubted)
     lines += [choice, order_line(answer), said]
     if doubted:
         # If the value is in doubt, so is precision.
@@ -67,13 +67,13 @@ def answer_lines(answer: Answer, /) -> list[str]:
 
 
 def choice_in_words(
-    best: Sequence[_Row], near: Sequence[_Row], value: str, *, at: str = "", doubted: bool, tested: bool
+    best: Sequence[_Row], near: Sequence[_Row] | None, value: str, *, at: str = "", doubted: bool
 ) -> str:
-    """Return which models to choose: the *best* in the log, and those *near* it, which may be as good.
+    """Return which models to choose: the *best* in the log, and those *near* it, which cannot be told apart.
 
-    Where the value is *doubted*, or models are not *tested*, none is to be chosen before the others.
+    If *near* is None, no model is to be chosen before the others, see ``none_near``.
     """
-    if near and (doubted or not tested):
+    if near is None:
         return f"best in this log: {order.any_of(_names(best))}{at}, {value}"
     here = f"{at}; in this log" if doubted else f"{at}:"
     if near:
@@ -86,15 +86,17 @@ def short_answer(answer: Answer, /) -> str:
     best, near, doubted, said = _read(answer)
     if not best:
         return f"{_place(answer)}: {_nothing(answer)}"
-    here, named = "in this log " if near or doubted else "", best
-    if near and answer.tested and not doubted:
-        here, named = f"{_NEAR}: {best[0]['model']} has ", [*best, *near]
-    first = f"{_place(answer)}: {order.any_of(_names(named))}, {here}{_value(answer, best[0])}"
+    here = "in this log " if near is None or doubted else ""
+    if near:
+        here = f"{_NEAR}: {best[0]['model']} has "
+    first = (
+        f"{_place(answer)}: {order.any_of(_names([*best, *(near or [])]))}, {here}{_value(answer, best[0])}"
+    )
     return "; ".join(filter(None, [first, order_line(answer), said]))
 
 
-def _read(answer: Answer) -> tuple[list[_Row], list[_Row], bool, str]:
-    """Return the best models, those that may be as good, whether the value is doubtful, and a sentence.
+def _read(answer: Answer) -> tuple[list[_Row], list[_Row] | None, bool, str]:
+    """Return the best models, those near them, whether the value is doubtful, and a sentence.
 
     The sentence tells why it is doubtful, or how the others compare; it is empty if neither is known.
     """
@@ -103,8 +105,8 @@ def _read(answer: Answer) -> tuple[list[_Row], list[_Row], bool, str]:
         best = []
     doubt = _doubt(answer, best, others) if best else None
     if doubt is not None:
-        return best, not_worse(others), True, doubt
-    near, said = rivals(others) if answer.tested else (others, "")
+        return best, none_near(others), True, doubt
+    near, said = rivals(others) if answer.tested else (none_near(others), "")
     return best, near, False, said
 
 
@@ -233,9 +235,9 @@ def best_of(rows: Sequence[_Row]) -> tuple[list[_Row], list[_Row]]:
     return best, ranked[len(best) :]
 
 
-def not_worse(others: Sequence[_Row]) -> list[_Row]:
-    """Return the rows that are not known to differ from the best."""
-    return [row for row in others if not row.get("distinguishable")]
+def none_near(others: Sequence[_Row]) -> list[_Row] | None:
+    """Return no rows if all others are known to differ from the best, and None if some may be as good."""
+    return [] if all(row.get("distinguishable") for row in others) else None
 
 
 def rivals(others: Sequence[_Row]) -> tuple[list[_Row], str]:

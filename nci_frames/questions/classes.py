@@ -14,7 +14,7 @@ from nci_frames.questions.answer_lines import (
     best_of,
     bounds_in_words,
     choice_in_words,
-    not_worse,
+    none_near,
     percent,
     rivals,
     with_known_order,
@@ -73,14 +73,14 @@ def lines_at(
         reason = rows[0]["reason"] if rows else None
         return [*lines, "No model has a defined value" + (f": {reason}" if reason else ""), *orders]
     first, tested = best[0], comparison.tested and "distinguishable" in best[0]
-    near, compared = rivals(others) if tested else (others, "")
+    near, compared = rivals(others) if tested else (none_near(others), "")
     per = "" if comparison.cost is None else " a row"
     value = f"{name} {format_value(first['value'])}{per}{bounds_in_words(first['lower'], first['upper'])}"
     doubted = not first["supported"]
     if doubted:
         told = f"This log cannot tell the value: {first['reason']}"
-        near, compared = not_worse(others), with_known_order(told, best, others) if tested else told
-    lines += [sentence(choice_in_words(best, near, value, doubted=doubted, tested=tested)), *orders]
+        near, compared = none_near(others), with_known_order(told, best, others) if tested else told
+    lines += [sentence(choice_in_words(best, near, value, doubted=doubted)), *orders]
     lines += [sentence(compared)] if compared else []
     # A model that lacks the rows of a class would otherwise seem to be worse.
     without = [row["model"] for row in rows if row["value"] is None]
