@@ -90,7 +90,7 @@ def _found(file: JobFile, feed: Feed, until: datetime | None) -> tuple[list[Sour
     states = ledger_of(file).states(feed.settings)
     counted = max((state.window[0] for state in states.values() if state.window), default=None)
     lookback = feed.source.lookback if states else None
-    paths = [file.resolve(path) for path in feed.source.paths]
+    paths = [file.resolve_source(path) for path in feed.source.paths]
     files, older = find_windows(paths, lookback=lookback, until=until, counted=counted)
     paths_counted = {state.path for state in states.values()}
     unseen = [Item(found, feed.settings) for found in older if found.path not in paths_counted]
@@ -112,7 +112,7 @@ def check_output_apart(file: JobFile) -> None:
     paths = [path for source in (job.source, job.traffic) if source is not None for path in source.paths]
     for key, output, below in (("folder", runs, _RUNS), ("ledger", ledger, IN_LEDGER)):
         for path in paths:
-            if found_again(glob_of(file.resolve(path)), file.resolve(output), below):
+            if found_again(glob_of(file.resolve_source(path)), file.resolve(output), below):
                 msg = f"output.{key} lies among the sources, which would find it as a log"
                 raise ParameterError(msg, found=f"source {path!r}, output {output!r}", hint=hint)
     if not (is_url(runs) or is_url(ledger)):

@@ -1,5 +1,6 @@
 """A TOML file -> a job: environment variables, checks, and messages that name the key."""
 
+import glob
 import json
 import os
 import re
@@ -35,7 +36,14 @@ class JobFile:
         """Resolve a path relative to the job file; URLs and absolute paths are unchanged."""
         if is_url(path):
             return path
-        return os.path.join(self.path.parent.absolute(), path)  # noqa: PTH118  # keeps a glob as it is
+        return os.path.join(self.path.parent.absolute(), path)  # noqa: PTH118  # may be a URL or a glob
+
+    def resolve_source(self, path: str) -> str:
+        """Resolve a path of logs; special characters of the job's own folder are not those of a glob."""
+        literal = self.resolve(path)
+        if is_url(path) or os.path.lexists(literal):
+            return literal
+        return os.path.join(glob.escape(str(self.path.parent.absolute())), path)  # noqa: PTH118  # a glob
 
 
 def read_job(path: str | os.PathLike[str], *, least: Mapping[str, Any] = MappingProxyType({})) -> JobFile:

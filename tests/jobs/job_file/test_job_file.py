@@ -13,6 +13,7 @@ import pytest
 import nci_frames as nf
 from nci_frames.jobs.job_file.loading import job_schema, read_job
 from nci_frames.jobs.job_file.windows import check_template, find_windows
+from nci_frames.jobs.run import plan_job
 from tests.small_jobs import KEYS, SMALL, job_text, small_job, write_nights
 
 ROOT = Path(__file__).parents[3]
@@ -171,6 +172,15 @@ def test_dates_beside_globs_and_in_names(tmp_path):
     found, _ = find_windows([f"{tmp_path}/logs/**/x[[]1] {{date:%Y-%m-%d}} ?.parquet"])
     days = [file.window[0].date() for file in found if file.window]
     assert days == [date(2026, 3, 1), date(2026, 3, 2)]
+
+
+def test_a_folder_of_a_job_is_no_glob(tmp_path):
+    odd, other = tmp_path / "job[1]", tmp_path / "job1"
+    for folder in (odd, other):
+        write_nights(folder / "logs", 1)
+    for path in ("logs/{date:%Y-%m-%d}/*.parquet", "logs/*/*.parquet", "logs"):
+        (planned,) = plan_job(read_job(small_job(odd, text=job_text(name="x", source={"path": path}))))
+        assert planned.files["path"].to_list() == [str(odd / "logs/2026-03-01/a.parquet")]
 
 
 @pytest.mark.parametrize(
