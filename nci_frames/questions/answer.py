@@ -126,6 +126,9 @@ class AskedLog:
         if question.alerts is not None:
             asked = {name: getattr(question, name) for name in ("alerts", "volume", "confidence")}
             asked["prevalence"] = list(prevalence)
+            if question.confidence is not None:
+                # The log chooses one of the models, so all of them keep the budget together.
+                asked["confidence"] = 1 - (1 - question.confidence) / self.rates["model"].n_unique()
         elif question.threshold is None:
             asked = {"metric": self._metric, "beta": question.beta}
             if "prevalence" in called_metric(self._metric).meta.root_names():

@@ -14,6 +14,7 @@ def for_the_first(ranked: pl.DataFrame, metric: Metric) -> pl.DataFrame:
     """Widen the interval of the first model at each prevalence on its worse side.
 
     Among equally good models, the luckiest one ranks first, so it may be worse than it seems, but not better.
+    The interval of its share of alerts, if there is one, is widened on both sides.
     Only models whose intervals overlap with that of the first could have ranked first: their number corrects
     the level (Bonferroni over these alone, as in Zrnic and Fithian (2024), doi:10.48550/arXiv.2212.09009).
 
@@ -32,14 +33,23 @@ def for_the_first(ranked: pl.DataFrame, metric: Metric) -> pl.DataFrame:
     wider = {number: normal_quantile(1 - (1 - _LEVEL) / number) / usual for number in numbers}
     factor = rivals.replace_strict(wider, default=1.0, return_dtype=pl.Float64)
     side = "lower" if better_sign(metric) > 0 else "upper"
-    value, bound = pl.col("value"), pl.col(side)
-    moved = value + (bound - value) * factor
-    size = metric.upper - metric.lower
+    honest = {side: _stretched("value", side, factor, metric.lower, metric.upper)}
+    for bound in {"pos_fraction_lower", "pos_fraction_upper"} & {*ranked.columns}:
+        honest[bound] = _stretched("pos_fraction", bound, factor, 0.0, 1.0)
+    chosen = first & (factor > 1)
+    return ranked.with_columns(
+        pl.when(chosen).then(new).otherwise(name).alias(name) for name, new in honest.items()
+    )
+
+
+def _stretched(value: str, bound: str, factor: pl.Expr, low: float, high: float) -> pl.Expr:
+    """Return a bound whose distance from the value, within a range, is multiplied."""
+    moved = pl.col(value) + (pl.col(bound) - pl.col(value)) * factor
+    size = high - low
     if math.isfinite(size):
-        begin, end = (((name - metric.lower) / (metric.upper - name)).log() for name in (value, bound))
+        begin, end = (((pl.col(name) - low) / (high - pl.col(name))).log() for name in (value, bound))
         odds = (begin + (end - begin) * factor).exp()
-        within = metric.lower + size * odds / (1 + odds)
+        within = low + size * odds / (1 + odds)
         moved = pl.when(within.is_finite()).then(within).otherwise(moved)
     # From an infinite value the distance is infinite, too.
-    honest = moved.clip(metric.lower, metric.upper).fill_nan(None)
-    return ranked.with_columns(pl.when(first & (factor > 1)).then(honest).otherwise(side).alias(side))
+    return moved.clip(low, high).fill_nan(None)

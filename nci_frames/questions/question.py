@@ -45,8 +45,8 @@ class Question:
     threshold
         Threshold of all models, without a budget of alerts. None takes each model's own best threshold.
     confidence
-        Confidence that other rows keep the budget of *alerts* as well, in (0.5, 1). None requires it of this
-        log only.
+        Confidence that other rows keep the budget of *alerts* as well, whichever model is chosen, in
+        (0.5, 1). None requires it of this log only.
 
     Raises
     ------

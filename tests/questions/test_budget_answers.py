@@ -47,6 +47,16 @@ def test_bounds_at_the_end_of_a_budget_hold():
         assert ((lower <= truth) & (truth <= upper)).mean() > 0.93
 
 
+def test_all_models_keep_a_budget_together():
+    question = nf.Question(prevalence=1e-3, alerts=5000, volume=1e6, confidence=0.9)
+    two = pl.concat([COUNTS, COUNTS.with_columns(model=pl.lit("b"))])
+    found = nf.compare_models(two, prevalence=1e-3, question=question, repeats=2).answer["threshold"]
+    budget = {"alerts": 5000, "volume": 1e6, "prevalence": 1e-3}
+    sure = nf.select_operating_points(nf.compute_rates(two), **budget, confidence=0.95)["threshold"]
+    assert found.to_list() == sure.to_list()
+    assert found[0] > asked(5000, 0.9).answer["threshold"][0]
+
+
 @pytest.mark.thorough
 def test_a_budget_that_may_be_exceeded_is_told_and_one_that_is_kept_is_not_doubted():
     (plain,), (sure,) = (

@@ -134,7 +134,7 @@ def select_operating_points(
     >>> nf.select_operating_points(rates, fpr=0.003, confidence=0.95)["threshold"].item()
     0.8
     >>> nf.select_operating_points(rates, fpr=0.002, confidence=0.95)["reason"].item()
-    'no counted threshold is known to have a fpr of at most 0.002 with confidence 0.95'
+    'no counted threshold is known to have a fpr of at most 0.002 with this confidence'
     """
     frame = collect(rates, RATES)
     frame = frame.drop("prevalence", "supported", "reason", strict=False)

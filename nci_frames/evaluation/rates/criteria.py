@@ -58,7 +58,7 @@ class Wish:
         if self.confidence is None:
             missed = f"no counted threshold has {target}"
         else:
-            missed = f"no counted threshold is known to have {target} with confidence {self.confidence:g}"
+            missed = f"no counted threshold is known to have {target} with this confidence"
         needed = ["positives"] if self.name == "tpr" else ["positives", "negatives"]
         lacks = (pl.when(pl.col(rows) == 0).then(pl.lit(f"there are no {rows}")) for rows in needed)
         return pl.coalesce(*lacks, pl.lit(missed))
