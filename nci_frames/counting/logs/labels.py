@@ -29,8 +29,8 @@ def as_label(positive: Positive, dtype: pl.DataType, where: str) -> Positive:
     ParameterError
         If it has another type, or is a number that this type cannot distinguish from others.
     """
-    if positive is None:
-        return None
+    if positive is None or dtype == pl.Null:
+        return positive
     value = _number(positive) if isinstance(positive, str) and dtype.is_numeric() else positive
     if value is None or is_text(dtype) != isinstance(value, str):
         msg = f"{Option('positive', positive)} is of another type than the labels"

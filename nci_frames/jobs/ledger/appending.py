@@ -82,17 +82,20 @@ class Item:
             self.error, self.counts = error, None
 
     def typed(
-        self, found: Mapping[str, pl.DataType], dtypes: Mapping[str, pl.DataType] | None
-    ) -> Mapping[str, pl.DataType]:
-        """Return the types of the ledger; refuse a file with other ones, or that no ledger can keep."""
-        dtypes = dtypes or found
+        self, found: Mapping[str, pl.DataType], dtypes: Mapping[str, pl.DataType]
+    ) -> dict[str, pl.DataType]:
+        """Return the types of the ledger; refuse a file with other ones, or that no ledger can keep.
+
+        A column without a value fits any type.
+        """
+        typed = {**found, **{column: dtype for column, dtype in dtypes.items() if dtype != pl.Null}}
         for column, dtype in found.items():
-            if dtype != dtypes[column]:
-                told = f"{dtypes[column]}, as in the ledger"
+            if dtype not in (typed[column], pl.Null):
+                told = f"{typed[column]}, as in the ledger"
                 raise SchemaError.wrong_type(column, repr(self.file.path), str(dtype), told)
             if column != "score":
                 stored_type(dtype, column)
-        return dtypes
+        return typed
 
     def entries(self, run: str) -> list[tuple[str, dict[str, Any]]]:
         """Return the entries of the file for a run."""
@@ -196,20 +199,24 @@ class Work:
                 item.counts = None
             taken.add(item.identity)
 
-    def look(self, dtypes: Mapping[str, pl.DataType] | None) -> None:
+    def look(self, dtypes: Mapping[str, pl.DataType]) -> None:
         """Check the columns of new files, without counting them; *dtypes* are as in ``count``."""
         for item in self.new:
             with item.blamed():
                 dtypes = item.typed(check_columns(item.file, self.settings), dtypes)
 
-    def count(self, dtypes: Mapping[str, pl.DataType] | None) -> None:
-        """Count the new files that are not counted yet; *dtypes* are the types of the ledger, if known."""
+    def count(self, dtypes: Mapping[str, pl.DataType]) -> Mapping[str, pl.DataType]:
+        """Count the new files that are not counted yet, and return the types of all files.
+
+        *dtypes* are the types of the ledger, none if it is new.
+        """
         for item in self.new:
             if item.counts_already:
                 continue
             with item.blamed():
                 item.counts = item.counts or count_file(item.file, item.identity, self.settings)
                 dtypes = item.typed(item.counts.dtypes, dtypes)
+        return dtypes
 
     def refuse(self) -> None:
         """Raise one error with all problems, unless ``keep_going``."""
@@ -253,9 +260,9 @@ def append(table: LedgerTable, work: Work) -> pl.DataFrame:
         try:
             view = View(table, table.snapshot() or table.create(), work.settings.generation)
             work.compare(view.states())
-            work.count(view.dtypes if view.begun else None)
+            dtypes = work.count(view.dtypes)
             work.refuse()
-            gather_if_many(_commit(view, work) if work.noted else view)
+            gather_if_many(_commit(view, work, dtypes) if work.noted else view)
             return work.report()
         except CommitFailedError:
             # Another writer was first: see what is left to do. The random pause separates the writers.
@@ -264,11 +271,10 @@ def append(table: LedgerTable, work: Work) -> pl.DataFrame:
     raise ConflictError(msg, where=repr(table.storage.uri), found=f"{_TRIES} tries", hint="run it again")
 
 
-def _commit(view: View, work: Work) -> View:
+def _commit(view: View, work: Work, dtypes: Mapping[str, pl.DataType]) -> View:
     """Commit the counts, and return the new state of the ledger."""
     table, keys = view.table, work.settings.keys
     counted = {item.identity: item.counts for item in work.new if item.counts is not None}
-    dtypes = view.dtypes if view.begun else next(iter(counted.values())).dtypes
     snapshot = table.with_columns(view.snapshot, {key: stored_type(dtypes[key], key) for key in keys})
     sequence = snapshot.version + 1
     entries = [entry for item in work.noted for entry in item.entries(work.name)]

@@ -188,7 +188,7 @@ class CountsLedger:
         snapshot = self._table.snapshot()
         view = View(self._table, snapshot, settings.generation) if snapshot else None
         work.compare(view.states() if view else {})
-        work.look(view.dtypes if view and view.begun else None)
+        work.look(view.dtypes if view else {})
         return work.report().with_columns(pl.col("event").replace("counted", "new"))
 
     @checked

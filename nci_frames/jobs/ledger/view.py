@@ -173,8 +173,10 @@ class View:
 
     @cached_property
     def dtypes(self) -> dict[str, pl.DataType]:
-        """The types of keys and scores with these settings."""
-        return {key: dtype_of(text) for key, text in self.made["dtypes"].items()}
+        """The types of keys and scores with these settings; none before anything was counted."""
+        found = {key: dtype_of(text) for key, text in self.made["dtypes"].items()} if self.begun else {}
+        # Keys without a value are stored as strings.
+        return {key: pl.String() if dtype == pl.Null else dtype for key, dtype in found.items()}
 
     def states(self, *, as_of: str | int | None = None) -> dict[str, SourceState]:
         """Return the state of each source after a run, at a version, or now.

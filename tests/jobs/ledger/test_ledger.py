@@ -321,6 +321,25 @@ def test_keys_keep_values_and_types(ledger, tmp_path, values):
     assert_frame_equal(ledger.read(), recount([path], "exact", segments="a key"), check_exact=True)
 
 
+@pytest.mark.parametrize("value", ["x", date(2026, 3, 1)])
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_a_file_without_a_value_of_a_column_has_no_type_of_it(ledger, tmp_path, value, order):
+    """As pandas writes a column of None: of a segment, and of labels that are not there yet."""
+    log = pl.DataFrame({"model": "a", "label": ["yes", "no"], "score": [0.9, 0.2]})
+    paths = {
+        "a": write_log(tmp_path / "a.parquet", log.with_columns(key=pl.lit(value))),
+        "b": write_log(tmp_path / "b.parquet", log.with_columns(key=None)),
+        "c": write_log(tmp_path / "c.parquet", log.with_columns(key=None, label=None)),
+    }
+    options = {"segments": "key", "positive": "yes", "on_invalid": "drop"}
+    if isinstance(value, str):
+        ledger.append(paths[order[0]], **options)
+    ledger.append([paths[name] for name in order], **options)
+    assert ledger.append(paths["c"], **options)["dropped"].to_list() == [2]
+    with pytest.warns(nf.InvalidRowsWarning):
+        assert_frame_equal(ledger.read(), recount(paths.values(), "exact", **options), check_exact=True)
+
+
 @pytest.mark.parametrize("thresholds", ["exact", GRID])
 def test_dropped_rows_are_a_number_and_no_warning(ledger, tmp_path, thresholds):
     """Warnings are errors here."""
