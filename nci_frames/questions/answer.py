@@ -20,7 +20,7 @@ from nci_frames.evaluation.rates.hull import roc_convex_hull
 from nci_frames.evaluation.rates.rates import RateInterval
 from nci_frames.evaluation.rates.strata import classes_of_strata
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
-from nci_frames.evaluation.significance.best import compare_best
+from nci_frames.evaluation.significance.best import best_among, compare_best
 from nci_frames.evaluation.significance.cross_fitting import cross_fit
 from nci_frames.questions.certainty import LEAST_REPEATS, MOST_RESAMPLED, Resampled, leading_models
 from nci_frames.questions.chosen_model import for_the_first
@@ -286,8 +286,8 @@ class AskedLog:
         if not self.log.resampled:
             return None
         if self._area is not None:
-            counts = self._logs.curves(self._area)
-        elif self.question.own:
+            return self._kept_at("tested", prevalence, partial(self._compared_areas, self._area), self.places)
+        if self.question.own:
             counts = self._logs.at(self._best_points)
         elif self.question.alerts is not None:
             counts = self._logs.by_unit
@@ -315,20 +315,11 @@ class AskedLog:
             threshold="own" if self.question.own else None,
             pos_fraction=self.question.share,
             units=self._logs.units,
-            over=None if self._area is None else self.log.repeat,
             repeats=self.repeats,
         )
-        found = self._everywhere(found, prevalence)
-        if self._area is not None and not self._area.of_scores:
-            found = self._known_apart(found, prevalence, self._area)
-        return found.select(*_AT, "distinguishable")
+        return self._everywhere(found, prevalence).select(*_AT, "distinguishable")
 
-    def _known_apart(self, found: pl.DataFrame, prevalence: Sequence[float], area: Area) -> pl.DataFrame:
-        """Call models different only if their areas differ by more than a grid leaves unknown."""
-        certified = self._certified(prevalence, area)
-        below, above = pl.col("value") - pl.col("lower"), pl.col("upper") - pl.col("value")
-        both = beside(found, certified.select(*_AT, __below=below, __above=above), _AT)
-        # Any model may be the best.
-        unknown = pl.col("__above") + pl.col("__below").max().over("prevalence")
-        hidden = pl.col("distinguishable") & (unknown > 0) & (pl.col("upper") + unknown >= 0)
-        return both.with_columns(pl.when(~hidden).then("distinguishable").otherwise(statement=False))
+    def _compared_areas(self, area: Area, prevalence: Sequence[float]) -> pl.DataFrame:
+        drawn = self._logs.by_area(area, prevalence, self.repeats, prior=True)
+        found = best_among(drawn, area, pl.DataFrame())
+        return self._everywhere(found, prevalence).select(*_AT, "distinguishable")

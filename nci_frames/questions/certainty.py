@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Literal
 
@@ -50,7 +50,7 @@ class Resampled:
         self, log: LogCounts, leading: Sequence[str], *, repeats: int, etas: Sequence[float] = ()
     ) -> None:
         #: Number of resampled logs, and prevalences at which areas are computed.
-        self.repeats, self._etas = repeats, etas
+        self.repeats, self._etas, self._log = repeats, etas, log
         self.models = models = tuple(leading[:MOST_RESAMPLED])
         self.drawn = drawn = log.drawn
         #: The key whose values are drawn whole; None draws rows.
@@ -85,6 +85,14 @@ class Resampled:
         """Return the counts to resample for an area."""
         return self.every if area.of_scores else self.steps
 
+    def by_area(
+        self, area: Area, prevalence: Sequence[float], repeats: int, *, prior: bool = False
+    ) -> list[list[Replicates]]:
+        """Return an area of the models in resampled logs, with what a grid leaves unknown."""
+        logs = Resampling(self.units, self.drawn.repeat, repeats=repeats)
+        asked, certified = Asked(area.name, list(prevalence)), partial(self._log.areas, (), prevalence, area)
+        return resample_models(self.curves(area), asked, logs, prior=prior, certified=certified)
+
     def at(self, points: pl.DataFrame) -> pl.DataFrame:
         """Return the counts at the thresholds of operating points."""
         for known, counts in self._at:
@@ -102,9 +110,7 @@ class Resampled:
         repeats = max(self.repeats, least)
         drawn = self._areas.get(repeats)
         if drawn is None:
-            logs = Resampling(self.units, self.drawn.repeat, repeats=repeats)
-            etas = sorted({*self._etas, *prevalence})
-            drawn = resample_models(self.steps, Asked("pr_auc", etas), logs)
+            drawn = self.by_area(PR_AUC, sorted({*self._etas, *prevalence}), repeats)
             self._areas[repeats] = drawn
         return [[one.at(prevalence) for one in models] for models in drawn]
 

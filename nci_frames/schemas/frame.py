@@ -217,7 +217,9 @@ class FrameSchema:
             dtype = schema[column.name]
             if dtype not in (*column.dtypes, pl.Null):
                 wanted = " or ".join(str(d) for d in column.dtypes)
-                raise SchemaError.wrong_type(column.name, a_frame(self.name), str(dtype), wanted)
+                cast = f"cast it: frame.cast({{{column.name!r}: polars.{column.dtypes[0]}}})"
+                hint = cast if dtype.is_numeric() and column.dtypes[0].is_numeric() else None
+                raise SchemaError.wrong_type(column.name, a_frame(self.name), str(dtype), wanted, hint)
         if self.brings_keys:
             weighed = [] if self.strata is None else [self.strata.name]
             keys = [key for key in self.keys(schema) if key not in weighed]

@@ -78,7 +78,8 @@ class MetricGrid(NamedTuple):
             told = flags(lowest, cost, why, pl.col("prevalence"), pl.col("__rarity"))
             columns |= where_defined(told, pl.col("value"))
         elif flagged:
-            columns |= hidden_flags() if self.needs_fpr is None else defined_flags(pl.col("value"))
+            hidden = self.needs_fpr is None
+            columns |= hidden_flags() if hidden else defined_flags(pl.col("value"), finite=True)
         return table.select(metric, "prevalence", "beta", "value", **columns)
 
 

@@ -67,10 +67,13 @@ class Wish:
         """Return the threshold of each model."""
         if not isinstance(self.target, Mapping):
             return np.full(len(models), self.target)
-        without = sorted({*models} - {*self.target})
-        if without:
-            hint = "give the threshold of each model, or one of all"
-            raise ParameterError("a model has no threshold", found=repr(without[0]), hint=hint)
+        hint = "give the threshold of each model, or one of all"
+        for one, other, what in (
+            ({*models}, {*self.target}, "a model has no threshold"),
+            ({*self.target}, {*models}, "a threshold is of a model that the rates lack"),
+        ):
+            if one - other:
+                raise ParameterError(what, found=repr(min(one - other, key=str)), hint=hint)
         return np.array([self.target[model] for model in models], np.float64)
 
 

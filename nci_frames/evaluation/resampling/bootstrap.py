@@ -30,8 +30,7 @@ def bootstrap(
     """Resample the log behind the counts many times, and return how much metrics vary.
 
     Rows between the same two thresholds are interchangeable, so counts are enough to resample a log. A
-    replicate costs the same for a thousand rows and for a billion. On a grid, areas are those of the scores
-    rounded to it.
+    replicate costs the same for a thousand rows and for a billion.
 
     Parameters
     ----------

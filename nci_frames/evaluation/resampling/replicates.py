@@ -7,7 +7,7 @@ rows and for a billion. Rows are resampled within each class, or whole buckets o
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,9 @@ from nci_frames.base.arguments import beta_values, check_allowed
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.threads import map_in_threads
 from nci_frames.base.typing import Floats, Rows
+from nci_frames.counts.resolution import one_score
 from nci_frames.evaluation.areas.area import Area, Logs, area_of
+from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.lowest import supported_from
 from nci_frames.evaluation.arrays.buckets import Counted, StrataCounts
 from nci_frames.evaluation.arrays.histograms import Histogram
@@ -55,6 +57,9 @@ class Replicates(NamedTuple):
     sizes: Sequence[float]
     #: Returns how much of each value unseen rows may take; 0 unless models are compared by an area.
     risk: Callable[["Replicates"], Floats] = lambda one: np.zeros(len(one.value))
+    #: Returns how much lower (first row) and higher (second row) each area of the log itself may be, since
+    #: scores lie between the thresholds of a grid; 0 unless models are compared.
+    unknown: Callable[["Replicates"], Floats] = lambda one: np.zeros((2, len(one.value)))
 
     @property
     def freedom(self) -> Floats:
@@ -197,16 +202,32 @@ def by_keys(found: Iterable[Replicates]) -> dict[tuple[object, ...], list[Replic
 
 
 def resample_models(
-    frame: pl.DataFrame, asked: Asked, logs: Resampling, *, prior: bool = False
+    frame: pl.DataFrame,
+    asked: Asked,
+    logs: Resampling,
+    *,
+    prior: bool = False,
+    certified: Callable[[], pl.DataFrame] | None = None,
 ) -> list[list[Replicates]]:
-    """Return the replicates of all models for each value of the keys; see ``resample``."""
+    """Return the replicates of all models for each value of the keys; see ``resample``.
+
+    *certified* returns the areas of the log with certified bounds; by default they are those of *frame* if it
+    has a ``resolution``. They are computed if the frame lacks scores.
+    """
     (metric,) = asked.metrics
     better_sign(asked_metric(metric))
     groups = list(by_keys(resample(frame, asked, logs, prior=prior)).values())
     area = area_of(metric, "resampled")
-    if not groups or area is None or area.support is None:
+    if not groups or area is None:
         return groups
     by = groups[0][0].histogram.group.columns
+    if certified is None and "resolution" in frame.columns:
+        certified = partial(areas_of, logs.without_units(frame), asked.prevalence, [area])
+    if certified is not None and not frame.select(one_score(frame.columns).all()).item():
+        unknown = partial(_unknown, _gaps(certified(), by))
+        groups = [[one._replace(unknown=unknown) for one in models] for models in groups]
+    if area.support is None:
+        return groups
 
     @cache
     def known() -> dict[Any, list[float]]:
@@ -222,6 +243,22 @@ def resample_models(
         return _at_risk(one, area, *known()[one.histogram.group.row(0)])
 
     return [[one._replace(risk=risk) for one in models] for models in groups]
+
+
+def _gaps(areas: pl.DataFrame, by: list[str]) -> dict[Any, list[float]]:
+    """Return how far the certified bounds are below and above each area, by its group and prevalence.
+
+    Those of the mean of several areas, such as of repeats, are the means of theirs.
+    """
+    below, above = pl.col("value") - pl.col("lower"), pl.col("upper") - pl.col("value")
+    rows = areas.group_by(*by, "prevalence").agg(below.mean(), above.mean().alias("above")).iter_rows()
+    # The value and a bound may both be infinite.
+    return {row[:-2]: np.nan_to_num(np.array(row[-2:], np.float64), posinf=np.inf).tolist() for row in rows}
+
+
+def _unknown(gaps: dict[Any, list[float]], one: Replicates) -> Floats:
+    group = one.histogram.group.row(0)
+    return np.array([gaps[*group, eta] for eta in one.cases["prevalence"]]).T
 
 
 def _at_risk(one: Replicates, area: Area, lowest: float, worth: float | None = None) -> Floats:

@@ -54,8 +54,7 @@ def compare_best(
     ----------
     counts
         A counts frame of whole rows, or rates. A metric of rates needs one operating point per model: give
-        *threshold* or *pos_fraction*, or one row per model. For areas count all models at the same
-        thresholds: on a grid, areas are those of the scores rounded to it.
+        *threshold* or *pos_fraction*, or one row per model.
     metric
         Name or alias of a metric or an area, such as "pr_auc" (average precision), or a called metric.
     prevalence
@@ -93,7 +92,8 @@ def compare_best(
     %(columns of best comparisons)s
 
     Keys are those of *counts*, without *over* and *units*. Bounds are also null if they depend on too few
-    rows.
+    rows. If ``resolution`` says that scores lie between thresholds, bounds of areas are wider by what the
+    certified bounds of ``compute_areas`` leave open, and only a lead beyond that is tested.
 
     Models with ``distinguishable`` false or null may be the best; null means that the log has too few rows to
     decide.
@@ -212,6 +212,9 @@ class Candidates(NamedTuple):
         scale = _scale(value)
         value, moved = value / scale, moved / scale
         lost = np.stack([m.risk(m) for m in models]) / scale
+        unknown = np.stack([m.unknown(m) for m in models], axis=1) / scale
+        # Where lower is better, a lower value is ahead.
+        unknown = unknown[::sign]
         drawn /= scale
         # Replace values that are undefined in a few resampled logs by the value in the log.
         known = np.where(np.isnan(drawn), value[:, None], drawn)
@@ -219,7 +222,14 @@ class Candidates(NamedTuple):
             [np.isinf(given), ~defined, ~large, ~often], [_INFINITE, _UNDEFINED, _SMALL, _OFTEN_UNDEFINED], ""
         )
         cases = [
-            Contenders.of(value[some, c], known[some, :, c], moved[some, c], freedom[some, c], lost[some, c])
+            Contenders.of(
+                value[some, c],
+                known[some, :, c],
+                moved[some, c],
+                freedom[some, c],
+                lost[some, c],
+                unknown[:, some, c],
+            )
             for c, some in enumerate(told.T)
         ]
         return cls(value, scale, told, why, cases)

@@ -24,6 +24,8 @@ class Contenders:
 
     #: Lead of each model (row) over each other model (column).
     difference: Floats
+    #: How much larger that lead may be, for scores between the thresholds of a grid.
+    unknown: Floats
     #: Standard errors of the differences, and their degrees of freedom.
     error: Floats
     freedom: Floats
@@ -34,7 +36,9 @@ class Contenders:
     deviation: Floats
 
     @classmethod
-    def of(cls, value: Floats, drawn: Floats, moved: Floats, freedom: Floats, lost: Floats) -> "Contenders":
+    def of(
+        cls, value: Floats, drawn: Floats, moved: Floats, freedom: Floats, lost: Floats, unknown: Floats
+    ) -> "Contenders":
         """Return the contenders from values in the log and in resampled logs.
 
         Parameters
@@ -49,6 +53,8 @@ class Contenders:
             Degrees of freedom of each value, at least 1: its number of units minus one.
         lost
             How much unseen rows may take from each value. A smaller lead depends on too few rows.
+        unknown
+            How much lower (first row) and higher (second row) each value of the log itself may be.
         """
         scale = np.maximum.outer(np.abs(value), np.abs(value))
         difference = value[:, None] - value
@@ -66,7 +72,8 @@ class Contenders:
         bounded = error >= _ROWS * np.maximum.outer(moved, moved)
         clear = np.abs(difference) >= _CLEAR * np.add.outer(moved, moved)
         kept = np.abs(difference) >= np.where(difference > 0, lost[:, None], lost)
-        return cls(difference, error, least, (bounded | clear) & kept, bounded & kept, deviation)
+        higher = np.add.outer(unknown[1], unknown[0])
+        return cls(difference, higher, error, least, (bounded | clear) & kept, bounded & kept, deviation)
 
     @property
     def size(self) -> int:
@@ -79,14 +86,16 @@ class Contenders:
 
     @cached_property
     def _leads(self) -> Floats:
-        """The leads in standard errors.
+        """The leads in standard errors, as far as they are certain in the log itself.
 
         A standard error from few units is uncertain itself. So each lead is replaced by the normal quantile
         with the same tail probability as the lead has in Student's t.
         """
         from scipy.special import ndtr, ndtri, stdtr  # noqa: PLC0415  (what does not need it does not wait)
 
-        lead = np.where(self.difference == 0, 0.0, self.difference / self.error)
+        least, most = self.difference - self.unknown.T, self.difference + self.unknown
+        certain = np.maximum(least, 0) + np.minimum(most, 0)
+        lead = np.where(certain == 0, 0.0, certain / self.error)
         size = np.abs(lead)
         # With infinite degrees of freedom, t is the normal distribution.
         endless = np.isinf(self.freedom)
@@ -138,7 +147,8 @@ class Contenders:
     def bounds(self, limit: float) -> FloatPair:
         """Return bounds of the difference of each model from the best of the others, from those of pairs."""
         half = self.half_width(limit)
-        return self._least_of_others(self.difference - half), self._least_of_others(self.difference + half)
+        lower, upper = self.difference - self.unknown.T - half, self.difference + self.unknown + half
+        return self._least_of_others(lower), self._least_of_others(upper)
 
     def _least_of_others(self, bound: Floats) -> Floats:
         """Return the lowest bound against any other model; NaN if it depends on too few rows."""

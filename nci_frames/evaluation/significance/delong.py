@@ -7,10 +7,12 @@ import polars as pl
 
 from nci_frames.base.normal import normal_quantile, on_logit
 from nci_frames.base.typing import Floats, Frame
-from nci_frames.evaluation.areas.roc import newcombe_variance, score_bounds, with_unseen
+from nci_frames.counts.resolution import one_score
+from nci_frames.evaluation.areas.areas import areas_of
+from nci_frames.evaluation.areas.roc import ROC_AUC, newcombe_variance, score_bounds, with_unseen
 from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram, whole_counts
-from nci_frames.evaluation.rates.strata import FEW_ROWS
+from nci_frames.evaluation.rates.strata import FEW_ROWS, summed_counts
 from nci_frames.schemas import AUC_INTERVALS, COUNTS, WEIGHT, checked, has_strata
 
 Method = Literal["score", "newcombe", "delong", "delong_logit"]
@@ -26,7 +28,9 @@ def auc_interval(counts: Frame, /, *, method: Method = "score", level: float = 0
     Parameters
     ----------
     counts
-        A counts frame of whole rows. On a grid, the rows between two thresholds are taken as tied.
+        A counts frame of whole rows. On a grid, the rows between two thresholds are taken as tied; if
+        ``resolution`` says so, the interval is wider by the distances from the value to the certified bounds
+        of ``compute_areas``.
     method
         "score": Newcombe's interval, with DeLong's variance if that is larger, and widened for kinds of rows
         that the log may lack. "newcombe": Newcombe's "Method 5", which assumes that the scores of both
@@ -108,6 +112,14 @@ def auc_interval(counts: Frame, /, *, method: Method = "score", level: float = 0
     else:
         lower, upper = on_logit(value, z * error)
         error = np.where(np.isnan(lower), np.nan, error)
+    if "resolution" in frame.columns and not frame.select(one_score(frame.columns).all()).item():
+        # Between two thresholds of a grid, the area of the log itself is not known exactly.
+        certified = areas_of(summed_counts(frame), "observed", [ROC_AUC])
+        own = certified["value"].to_numpy()
+        lower, upper = (
+            np.clip(bound + certified[side].to_numpy() - own, 0, 1)
+            for side, bound in (("lower", lower), ("upper", upper))
+        )
     numbers = {"value": value, "std_error": error, "lower": lower, "upper": upper}
     least = 2 if method.startswith("delong") else 1
     reasons = [

@@ -20,6 +20,7 @@ _BOTH = {
         "fewer than 10 independent positives",
     ),
     "undefined": ("the value is undefined", None),
+    "infinite": (_CANNOT + "it is infinite, since a rate is 0", "a rate is 0"),
     "hidden": ("the prevalence is unknown, since the expression hides it", None),
 }
 REASONS = {name: reason for name, (reason, _) in _BOTH.items()}

@@ -181,10 +181,14 @@ def point_flags(columns: Collection[str], *, needs_fpr: bool) -> Flags:
     return {"supported": why.is_null(), "reason": reason_text(why)}
 
 
-def defined_flags(value: pl.Expr) -> Flags:
-    """Return ``supported`` and ``reason`` of values that do not depend on the prevalence."""
-    undefined = first_number((value.is_null(), "undefined"))
-    return {"supported": value.is_not_null(), "reason": reason_text(undefined)}
+def defined_flags(value: pl.Expr, *, finite: bool = False) -> Flags:
+    """Return ``supported`` and ``reason`` of values that do not depend on the prevalence.
+
+    *finite* says that an infinite value comes from a rate of 0, which may be small instead.
+    """
+    endless = [(value.is_infinite(), "infinite")] if finite else []
+    why = first_number((value.is_null(), "undefined"), *endless)
+    return {"supported": why.is_null(), "reason": reason_text(why)}
 
 
 def where_defined(told: Flags, value: pl.Expr) -> Flags:

@@ -37,13 +37,19 @@ def slow_set(value: np.ndarray, drawn: np.ndarray) -> list[float]:
     return p_values
 
 
+def contenders(value: np.ndarray, drawn: np.ndarray, freedom: float = 1e12) -> Contenders:
+    """Models whose values are known as far as the resampled logs tell."""
+    size = len(value)
+    none = np.zeros(size)
+    return Contenders.of(value, drawn, none, np.full(size, freedom), none, np.zeros((2, size)))
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_the_confidence_set_is_that_of_brute_force(seed):
     rng = np.random.default_rng(seed)
     value = rng.normal(0, 1.5, 6)
     drawn = value[:, None] + rng.multivariate_normal(np.zeros(6), np.eye(6) + 0.5, 400).T
-    many = np.full(6, 1e12)
-    case = Contenders.of(value, drawn, np.zeros(6), many, np.zeros(6))
+    case = contenders(value, drawn)
     assert case.error[0, 1] == pytest.approx((drawn[0] - drawn[1]).std(ddof=1), rel=1e-9)
     (found,) = confidence_set([case])
     expected = slow_set(value, drawn)
@@ -56,7 +62,7 @@ def test_the_standard_error_of_few_units_is_that_of_their_means():
     units = rng.normal(size=(2, 10))
     value = units.mean(axis=1)
     drawn = units[:, rng.integers(0, 10, (20_000, 10))].mean(axis=2)
-    case = Contenders.of(value, drawn, np.zeros(2), np.full(2, 9.0), np.zeros(2))
+    case = contenders(value, drawn, 9.0)
     apart = units[0] - units[1]
     # Resampled means vary by 0.95 times as much.
     assert case.error[0, 1] == pytest.approx(apart.std(ddof=1) / 10**0.5, rel=0.02)
@@ -66,12 +72,11 @@ def test_several_cases_at_once_are_one_set():
     """The same models twice are one comparison; further ones make every p-value larger."""
     rng = np.random.default_rng(1)
     value, noise = np.array([0.0, 0.5, 3.0]), rng.normal(size=(3, 500))
-    many = np.full(3, 1e12)
-    case = Contenders.of(value, value[:, None] + noise, np.zeros(3), many, np.zeros(3))
+    case = contenders(value, value[:, None] + noise)
     (alone,) = confidence_set([case])
     twice = confidence_set([case, case])
     assert [p.tolist() for p in twice] == [pytest.approx(alone.tolist())] * 2
-    other = Contenders.of(value * 0, rng.normal(size=(3, 500)), np.zeros(3), many, np.zeros(3))
+    other = contenders(value * 0, rng.normal(size=(3, 500)))
     wider, _ = confidence_set([case, other])
     assert (wider >= alone).all()
     assert wider.min() > alone.min()
@@ -236,6 +241,7 @@ def test_what_does_not_vary_has_no_width_however_large_the_lead():
     shape = error.shape
     found = Contenders(
         np.zeros(shape),
+        np.zeros(shape),
         error,
         np.full(shape, 20.0),
         np.ones(shape, np.bool_),
@@ -245,6 +251,28 @@ def test_what_does_not_vary_has_no_width_however_large_the_lead():
     assert found.half_width(50.0).tolist() == [[0.0, np.inf], [np.inf, 0.0]]
     assert found.half_width(2.0)[0, 0] == 0.0
     assert 0.2 < found.half_width(2.0)[0, 1] < 0.3
+
+
+@pytest.mark.parametrize("metric", ["roc_auc", "pr_auc", "brier"])
+def test_a_lead_counts_only_beyond_what_a_grid_leaves_unknown(metric):
+    """Between two thresholds, "a" scores the positives highest, and "b" the negatives; "c" is far behind."""
+    rng, size = np.random.default_rng(3), 20_000
+    label = rng.random(size) < 0.3
+    cell = np.floor(10 / (1 + np.exp(-rng.normal(2.0 * label - 1, 1))))
+    apart = np.where(label, 0.6, 0.4)
+    models = {"a": (cell + apart) / 10, "b": (cell + 1 - apart) / 10, "c": rng.random(size)}
+    scan = nf.scan_predictions(
+        pl.DataFrame({"label": label, **models}), scores={name: name for name in models}
+    )
+    grid, exact = (
+        nf.compare_best(nf.count_confusion(scan, thresholds=at), metric=metric, prevalence=0.3, repeats=200)
+        for at in (np.linspace(0, 1, 11).tolist(), "exact")
+    )
+    assert grid["difference"][:2].to_list() == [0, 0]
+    assert exact["difference"].is_between(grid["lower"], grid["upper"]).all()
+    assert exact["distinguishable"].to_list() == [False, True, True]
+    assert grid["distinguishable"].to_list() == [False, False, True]
+    assert grid["p_value"][:2].to_list() == [1, 1]
 
 
 @pytest.mark.thorough

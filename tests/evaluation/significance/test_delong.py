@@ -180,3 +180,17 @@ def test_too_few_rows():
         assert (row["value"], row["lower"], row["reason"]) == (None, None, reason)
     row = nf.compare_auc(paired(label=[1] * 8)).row(0, named=True)
     assert [row[name] for name in ("auc_a", "difference", "std_error", "p_value", "lower")] == [None] * 5
+
+
+@pytest.mark.parametrize("method", ["score", "delong"])
+def test_the_interval_allows_for_scores_between_the_thresholds_of_a_grid(method):
+    label = np.random.default_rng(4).random(20_000) < 0.2
+    score = 0.1 + 0.2 * label
+    log = pl.DataFrame({"model": "a", "label": label, "score": score})
+    grid, exact = (
+        nf.auc_interval(nf.count_confusion(log, thresholds=at), method=method).row(0, named=True)
+        for at in ([0.0, 0.5, 1.0], "exact")
+    )
+    assert (grid["value"], exact["value"]) == (0.5, 1)
+    assert grid["lower"] == 0
+    assert grid["upper"] == 1

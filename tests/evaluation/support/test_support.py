@@ -147,6 +147,9 @@ def test_what_does_not_depend_on_prevalence_or_fpr_is_supported_everywhere():
     )  # fmt: skip
     fixed = nf.project_rates(rates, metrics=nf.precision(prevalence=1e-6), prevalence=0.5)
     assert fixed["supported"].to_list() == [False]
+    ratio = nf.project_rates(rates, metrics=["lr_plus", "lr_minus"], prevalence=0.5)
+    told = "this log cannot tell the value: it is infinite, since a rate is 0"
+    assert ratio.select("value", "supported", "reason").rows() == [(0.4, True, None), (math.inf, False, told)]
 
 
 @pytest.mark.parametrize(
