@@ -1,7 +1,6 @@
 """Find the positive label, and refuse labels where it is ambiguous."""
 
 import contextlib
-import math
 
 import polars as pl
 
@@ -13,6 +12,8 @@ from nci_frames.counting.logs.types import is_text
 
 #: Above this, Float64 cannot represent every whole number.
 _EXACT_IN_FLOAT64 = 2**53
+#: Highest label that Int128, in which whole numbers are compared, can represent.
+_MOST_INTEGER = 2**127 - 1
 #: With more labels than this, the column is probably not the label.
 _MOST_CLASSES = 50
 _OF_CLASSES = Call(
@@ -37,11 +38,12 @@ def as_label(positive: Positive, dtype: pl.DataType, where: str) -> Positive:
         raise ParameterError(msg, where=where, found=f"{dtype} labels")
     if isinstance(value, int | float) and dtype.is_numeric():
         # A whole number keeps all its digits; comparing it with a float would round both.
-        if math.isnan(value) or (dtype.is_float() and abs(value) > _EXACT_IN_FLOAT64):
+        most = _EXACT_IN_FLOAT64 if dtype.is_float() else _MOST_INTEGER
+        if not abs(value) <= most:  # also for NaN
             raise ParameterError.out_of_range(
                 "positive", positive, f"a number that {dtype} can distinguish from others"
             )
-        return int(value) if dtype.is_integer() and value == int(value) else value
+        return int(value) if value == int(value) else value
     return value
 
 

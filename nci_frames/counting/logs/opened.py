@@ -92,6 +92,10 @@ class OpenedLog:
         """Return the columns and their types."""
         return self.frame.collect_schema()
 
+    def with_every_column(self) -> "OpenedLog":
+        """Return the same log with all columns that its files have in common."""
+        return self if self.whole is None else self.whole()
+
     def some(self, column: str, most: int) -> pl.Series:
         """Return at most *most* distinct values of a column, without null and NaN."""
         if self.elsewhere is not None:

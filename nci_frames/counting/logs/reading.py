@@ -79,8 +79,12 @@ class Scan:
 
     def whole(self) -> pl.LazyFrame:
         """Return ``raw`` with all columns of the log; without labels, ``label`` is an ordinary column."""
-        source = self.source if self.source.whole is None else self.source.whole()
-        return self.prepare(source.frame, schema=source.schema(), whole=True).drop(FILE, strict=False)
+        source = self.source.with_every_column()
+        try:
+            rows = self.prepare(source.frame, schema=source.schema(), whole=True)
+        except SchemaError as error:
+            raise error.at(source.where) from error
+        return rows.drop(FILE, strict=False)
 
     @property
     def weighted(self) -> bool:
@@ -181,7 +185,7 @@ class Scan:
     def need_unit(self) -> None:
         """Raise SchemaError unless the scan has a unit."""
         if not self.has_units:
-            columns = [name for name in self.whole().collect_schema() if not name.startswith("__")]
+            columns = [name for name in self.source.with_every_column().schema() if name != FILE]
             if "unit" in columns:
                 # The log has it, but it was not named.
                 hint = f"name the column with {Option('unit', 'unit')}"

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.base.errors import ParameterError
+from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Option
 from nci_frames.counting.logs.opened import FILE
 from nci_frames.counting.logs.types import is_text
@@ -136,7 +136,7 @@ def raw_predictions(
 
     If *once*, the log may be a stream, so it is scanned once, whatever memory that takes. If *wide*, each
     model keeps its score column, named by ``score_name``, and only labels are checked. If *whole*, the
-    columns without a role are kept.
+    columns without a role are kept, whose names must differ from those of the others.
     """
     precision = precision_of(schema, columns)
     keys, rest = shared_columns(frame, schema, columns)
@@ -152,6 +152,11 @@ def raw_predictions(
         *rest,
         *map(pl.col, others),
     ]
+    taken = {"model", "score", *(column.meta.output_name() for column in (*keys, *labels, *rest))}
+    twice = [name for name in others if name in taken]
+    if twice:
+        msg = f"drawn rows get a column {twice[0]!r}, which the log has already"
+        raise SchemaError(msg, found=repr(twice), hint="rename the column in the log")
     if wide:
         scores = enumerate(columns.scores.values())
         return frame.select(*named, *(pl.col(c).cast(precision).alias(score_name(n)) for n, c in scores))

@@ -151,6 +151,17 @@ def test_rows_of_other_models_do_not_matter(tmp_path):
             nf.draw_labels(source, plan).collect()
 
 
+def test_a_column_of_the_log_with_the_name_of_another_is_named():
+    log = a_log(400).with_columns(p=pl.col("score"), user=1)
+    plan = nf.plan_labels(log, budget=20, metric="recall", threshold=0.05)
+    scan = nf.scan_predictions(log, label=None, score="p")
+    with pytest.raises(nf.SchemaError, match=r"'score', which the log has already\n *where: the DataFrame"):
+        nf.draw_labels(scan, plan)
+    # A column that no option names is looked for in the same log.
+    with pytest.raises(nf.SchemaError, match=r"missing column 'unit'.*\n.*\n.*'user'"):
+        nf.plan_labels(scan, budget=20, metric="recall", threshold=0.05, units=True)
+
+
 def test_what_can_be_read_once_is_refused():
     log = a_log()
     with pytest.raises(nf.SourceError, match="gives other rows when it is read again"):
@@ -269,7 +280,7 @@ def test_units_are_drawn_whole(monkeypatch):
     anonymous = log.with_columns(unit=pl.when(pl.col("unit") > 0).then("unit"))
     with pytest.raises(nf.InvalidRowsError, match="no unit"):
         nf.plan_labels(anonymous, units=True, **asked)
-    with pytest.raises(nf.SchemaError, match=r"'unit'(.|\n)*columns 'model', 'score', 'user'"):
+    with pytest.raises(nf.SchemaError, match=r"'unit'(.|\n)*columns 'model', 'user', 'score'"):
         nf.plan_labels(log.rename({"unit": "user"}), units=True, **asked)
 
 

@@ -301,6 +301,19 @@ def test_labels_at_the_ends_of_their_type() -> None:
             assert found == [positive == low, positive == high]
 
 
+@pytest.mark.parametrize("positive", [float("inf"), "-inf", "1e999", float("nan"), 2**127, "9" * 400])
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.Float64, pl.Decimal(5, 1)])
+def test_a_label_that_no_number_equals_is_refused(positive: Any, dtype: Any) -> None:
+    with pytest.raises(nf.ParameterError, match="positive must be a"):
+        nf.scan_predictions(log_of(pl.Series([1, 0], dtype=dtype)), positive=positive)
+
+
+def test_a_truth_value_is_a_number_among_numbers() -> None:
+    for dtype in (pl.Int8, pl.Float32, pl.Decimal(5, 1)):
+        scan = nf.scan_predictions(log_of(pl.Series([1, 0], dtype=dtype)), positive=True)
+        assert scan.collect()["label"].to_list() == [True, False]
+
+
 @pytest.mark.parametrize("positive", [None, 1, 1.0, "1"])
 @pytest.mark.parametrize("dtype", [pl.Float32, pl.Float64])
 def test_a_label_that_is_nan_is_no_negative(positive: Any, dtype: Any) -> None:
