@@ -1,7 +1,6 @@
 """Runs of consecutive rows with the same keys, which are the groups of a sorted frame."""
 
 import itertools
-from collections import deque
 from collections.abc import Callable
 
 import numpy as np
@@ -15,50 +14,47 @@ from nci_frames.schemas.untouched import WITHOUT_ARROW, as_arrow
 
 def group_starts(frame: pl.DataFrame, keys: list[str]) -> Rows:
     """Return the first row of every run of rows with the same keys; null equals null."""
-    starts = np.zeros(len(frame), np.bool_)
-    starts[:1] = True
-    for key in keys:
-        _note_beside_row_before(frame[key], _differ, starts[1:])
-    return np.flatnonzero(starts).astype(np.int64)
+    starts = [np.arange(min(len(frame), 1)), *(_rows_unlike_before(frame[key], _differ) for key in keys)]
+    # A stable sort merges ascending runs.
+    rows = np.sort(np.concatenate(starts), kind="stable")
+    return rows[np.diff(rows, prepend=-1) > 0]
 
 
 def is_sorted(frame: pl.DataFrame, keys: list[str], first: Rows) -> bool:
     """Return whether every group is one run of rows with ascending thresholds."""
-    ascending = np.zeros(max(len(frame) - 1, 0), np.bool_)
-    _note_beside_row_before(frame["threshold"], _above, ascending)
-    ascending[first[1:] - 1] = True
-    return bool(ascending.all()) and is_distinct(frame, keys, first)
+    falls = _rows_unlike_before(frame["threshold"], _not_above)
+    if len(falls) >= max(len(first), 1) or not np.isin(falls, first).all():
+        return False
+    return is_distinct(frame, keys, first)
 
 
-def _note_beside_row_before(
-    column: pl.Series, compare: Callable[[pl.Series, pl.Series], Flags], found: Flags
-) -> None:
-    """Set *found* for each row but the first where *compare* holds with the previous row.
+def _rows_unlike_before(column: pl.Series, compare: Callable[[pl.Series, pl.Series], Flags]) -> Rows:
+    """Return the rows, except the first, where *compare* holds with the previous row.
 
-    *compare* must be false for equal rows. Chunk by chunk, since Polars would copy a column of many chunks to
-    compare it with itself shifted.
+    *compare* must be false for equal texts and integers. Chunk by chunk, since Polars would copy a column of
+    many chunks to compare it with itself shifted.
     """
     ends = np.cumsum(column.chunk_lengths())
     alike: dict[int, NDArray[np.integer]] = {}
     chunks = zip(column.get_chunks(), ends.tolist(), strict=True)
     unlike = [(chunk, end) for chunk, end in chunks if not _is_one_value(chunk, alike)]
 
-    def note(chunk: pl.Series, end: int) -> None:
-        found[end - len(chunk) : max(end - 1, 0)] |= compare(chunk[1:], chunk[:-1])
+    def found(chunk: pl.Series, end: int) -> Rows:
+        return np.flatnonzero(compare(chunk[1:], chunk[:-1])) + (end - len(chunk) + 1)
 
-    deque(map_in_threads(note, *zip(*unlike, strict=True)), maxlen=0)
     between = ends[(ends > 0) & (ends < len(column))]
     if len(between):
-        found[between - 1] |= compare(column[between], column[between - 1])
+        between = between[compare(column[between], column[between - 1])]
+    return np.concatenate([between, *map_in_threads(found, *zip(*unlike, strict=True))], dtype=np.int64)
 
 
 def _differ(values: pl.Series, before: pl.Series) -> Flags:
     return values.ne_missing(before).to_numpy()
 
 
-def _above(values: pl.Series, before: pl.Series) -> Flags:
+def _not_above(values: pl.Series, before: pl.Series) -> Flags:
     # Nulls of points that were not attained become NaN, for which the comparison is false.
-    return np.asarray(values.to_numpy() > before.to_numpy())
+    return np.asarray(~(values.to_numpy() > before.to_numpy()))
 
 
 def _is_one_value(chunk: pl.Series, alike: dict[int, NDArray[np.integer]]) -> bool:
