@@ -296,4 +296,6 @@ class View:
     @cached_property
     def every_cell(self) -> pl.DataFrame:
         """The increments of all sources, including retired ones."""
-        return self.table.rows(self.files("counts")).drop("ledger_entry", strict=False)
+        found = self.table.rows(self.files("counts")).drop("ledger_entry", strict=False)
+        # If every row was dropped, there is no file, which would have the columns of the keys.
+        return found.with_columns(pl.lit(None).alias(key) for key in {*self.settings.keys} - {*found.columns})

@@ -351,6 +351,19 @@ def test_dropped_rows_are_a_number_and_no_warning(ledger, tmp_path, thresholds):
     assert lowest.select(pl.sum_horizontal("tp", "fp", "fn", "tn").sum()).item() == 58
 
 
+@pytest.mark.parametrize(
+    "columns", [{"segments": "country"}, {"weight": "unit"}, {"label": None, "fold": "fold"}]
+)
+def test_logs_without_a_valid_row_have_counts_without_rows(ledger, tmp_path, columns):
+    log = random_log(20).with_columns(score=pl.lit(None, pl.Float64), unit=1.0)
+    path = write_log(tmp_path / "a.parquet", log)
+    options = {"on_invalid": "drop"} | columns
+    assert ledger.append(path, thresholds=GRID, **options)["dropped"].to_list() == [20]
+    count = nf.count_confusion if "label" not in columns else nf.count_scores
+    with pytest.warns(nf.InvalidRowsWarning):
+        assert_frame_equal(ledger.read(), count(nf.scan_predictions(path, **options), thresholds=GRID))
+
+
 def test_types_that_differ_between_files_are_refused(ledger, tmp_path):
     ledger.append(write_log(tmp_path / "a.parquet", random_log(50)))
     with pytest.raises(nf.SchemaError, match="score"):
