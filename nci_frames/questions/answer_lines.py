@@ -240,11 +240,14 @@ def none_near(others: Sequence[_Row]) -> list[_Row] | None:
     return [] if all(row.get("distinguishable") for row in others) else None
 
 
-def rivals(others: Sequence[_Row]) -> tuple[list[_Row], str]:
-    """Return the rows not distinguishable from the best, and a sentence on how the rest compare with it."""
+def rivals(others: Sequence[_Row]) -> tuple[list[_Row] | None, str]:
+    """Return the rows not distinguishable from the best, and a sentence on how the rest compare with it.
+
+    Without such rows, see ``none_near``.
+    """
     near = [row for row in others if row["distinguishable"] is False]
     rest = [row for row in others if row not in near]
-    return near, _compared(rest, all_others=not near) if rest else ""
+    return near or none_near(others), _compared(rest, all_others=not near) if rest else ""
 
 
 def _compared(others: Sequence[_Row], *, all_others: bool) -> str:

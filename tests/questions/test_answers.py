@@ -342,6 +342,7 @@ def test_sums_of_weights_have_no_interval_and_no_test():
     assert untold in answer_lines(answer)
     known = replace(answer, models=answer.models.with_columns(supported=True))
     assert untold[1:] in short_answer(known)
+    assert answer_lines(known)[1].startswith("Best in this log: ")
 
 
 @pytest.mark.thorough
