@@ -41,7 +41,7 @@ def as_arrow(column: pl.Series) -> list[Any]:
     """Return the chunks of a column as Arrow arrays, without a copy where its type allows it."""
     # Arrow refuses names with a NUL.
     newest = pl.CompatLevel.newest()
-    return [chunk.rename("").to_arrow(compat_level=newest) for chunk in column.get_chunks()]
+    return [chunk.to_arrow(compat_level=newest) for chunk in column.rename("").get_chunks()]
 
 
 def _place(values: Any) -> tuple[int | None, ...]:

@@ -148,34 +148,33 @@ def _missing_of_log(y: Floats) -> FloatPair:
 
 def _certified(curves: Curves, etas: Etas, method: Method) -> list[Areas]:
     """Return the area at each prevalence; for short curves, at many prevalences in one NumPy call."""
-    rising = curves.rising
-    at_once = max(_STEPS_AT_ONCE // max(len(rising.tpr0), 1), 1)
-    origin = rising.start[(rising.tpr0[rising.start] == 0) & (rising.fpr0[rising.start] == 0)]
+    at_once = max(_STEPS_AT_ONCE // max(len(curves.tpr0), 1), 1)
+    origin = curves.start[(curves.tpr0[curves.start] == 0) & (curves.fpr0[curves.start] == 0)]
     found: list[Areas] = []
     for first in range(0, len(etas), at_once):
         # One row per prevalence.
-        eta = np.stack([rising.each_step(eta) for eta in etas[first : first + at_once]])
-        true0, true1 = eta * rising.tpr0, eta * rising.tpr1
-        false0, false1 = (1 - eta) * rising.fpr0, (1 - eta) * rising.fpr1
-        row = rising.each_step(rising.row)
-        steps = Steps(rising.tpr1 - rising.tpr0, row, true0, true1, false0, false1, origin)
-        found += zip(*enclosed(rising, *PR_RULES[method](steps)), strict=True)
+        eta = np.stack([curves.each_step(eta) for eta in etas[first : first + at_once]])
+        true0, true1 = eta * curves.tpr0, eta * curves.tpr1
+        false0, false1 = (1 - eta) * curves.fpr0, (1 - eta) * curves.fpr1
+        row = curves.each_step(curves.row)
+        steps = Steps(curves.tpr1 - curves.tpr0, row, true0, true1, false0, false1, origin)
+        found += zip(*enclosed(curves, *PR_RULES[method](steps)), strict=True)
     return found
 
 
-def _highest_average_precision(rising: Curves, eta: float | Floats) -> Floats:
-    """Return the largest average precision of curves below the steps in which TPR grows.
+def _highest_average_precision(curves: Curves, eta: float | Floats) -> Floats:
+    """Return the largest average precision of curves below the given ones.
 
     At recall r, precision is that of the first score that reaches r. Tied rows of this score may end at a
     higher recall, perhaps in a later step, where precision may be higher.
     """
-    of_step = rising.each_step(eta)
-    true = of_step * rising.tpr1
-    precision = true / (true + (1 - of_step) * rising.fpr0)
-    for start, size in zip(rising.start, rising.size, strict=True):
+    of_step = curves.each_step(eta)
+    true = of_step * curves.tpr1
+    precision = true / (true + (1 - of_step) * curves.fpr0)
+    for start, size in zip(curves.start, curves.size, strict=True):
         later = precision[start : start + size][::-1]
         np.maximum.accumulate(later, out=later)
-    return rising.sum((rising.tpr1 - rising.tpr0) * precision)
+    return curves.sum((curves.tpr1 - curves.tpr0) * precision)
 
 
 def _average_precisions(logs: Logs, prevalence: Sequence[float]) -> Floats:
@@ -212,7 +211,7 @@ def pr_area(method: Method) -> Area:
 
 
 def _highest(curves: Curves, etas: Etas) -> list[Floats]:
-    return [_highest_average_precision(curves.rising, eta) for eta in etas]
+    return [_highest_average_precision(curves, eta) for eta in etas]
 
 
 #: "trapezoid" has no band: between two points its curve may leave the band.

@@ -16,15 +16,19 @@ _HALVINGS = 60
 
 
 def roc_area(curves: Curves, fpr_range: tuple[float, float]) -> Areas:
-    """Return the area within a range of FPR, with TPR linear in FPR along each step."""
-    inside = width = curves.fpr1 - curves.fpr0
-    middle = (curves.tpr0 + curves.tpr1) / 2
+    """Return the area within a range of FPR, with TPR linear in FPR along each step.
+
+    A positive adds the part of the range that lies to the right of it.
+    """
+    high, hits = fpr_range[1], curves.tpr1 - curves.tpr0
+    begin, end = np.clip(curves.fpr0, *fpr_range), np.clip(curves.fpr1, *fpr_range)
+    right = high - (begin + end) / 2
     if fpr_range != (0.0, 1.0):
-        begin, end = np.clip(curves.fpr0, *fpr_range), np.clip(curves.fpr1, *fpr_range)
-        inside = end - begin
-        slope = np.where(width > 0, (curves.tpr1 - curves.tpr0) / width, 0.0)
-        middle = curves.tpr0 + slope * ((begin + end) / 2 - curves.fpr0)
-    return enclosed(curves, inside * middle, lambda: inside * curves.tpr0, lambda: inside * curves.tpr1)
+        width = curves.fpr1 - curves.fpr0
+        inside = np.where(width > 0, (end - begin) / width, 1.0)
+        left = np.where(width > 0, np.clip((begin - curves.fpr0) / width, 0, 1), 0.0)
+        right = inside * right + left * (high - fpr_range[0])
+    return enclosed(curves, hits * right, lambda: hits * (high - end), lambda: hits * (high - begin))
 
 
 def _areas_of_logs(logs: Logs, _: Sequence[float]) -> Floats:

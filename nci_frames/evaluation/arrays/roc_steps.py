@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,9 +26,10 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True)
 class Curves:
-    """The ROC steps of some groups, end to end: from one point to the next as the threshold falls.
+    """ROC steps of some groups: from one point to the next as the threshold falls.
 
-    Consecutive steps with the same TPR are merged; this changes neither the curve nor any area under it.
+    Only steps in which TPR grows; the others add nothing to an area over TPR. A group without positives has
+    one step. Curves with scores have all steps.
 
     TPR is NaN in a group without positives, FPR in one without negatives; both become null in results.
     """
@@ -48,7 +48,7 @@ class Curves:
     row: Floats
     #: Effective numbers of positives and negatives at the end of each step, if the counts have them.
     worth: FloatPair | None = None
-    #: Lowest score of each step, -inf for the last one; empty if steps were merged.
+    #: Lowest score of each step, -inf for the last one; empty without scores.
     score: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
@@ -84,14 +84,6 @@ class Curves:
             return np.broadcast_to(of_groups, (*of_groups.shape[:-1], int(self.size[0])))
         return np.repeat(of_groups, self.size if isinstance(of_groups, np.ndarray) else 1, axis=-1)
 
-    @cached_property
-    def rising(self) -> "Curves":
-        """The steps in which TPR grows; the others add nothing to an area over recall.
-
-        Groups without positives, where TPR is NaN, keep every step.
-        """
-        return self.only(~(self.tpr1 <= self.tpr0))
-
     def only(self, which: Flags) -> "Curves":
         """Return the selected steps; every group must keep at least one."""
         kept = np.flatnonzero(which)
@@ -112,7 +104,7 @@ def no_curves(frame: pl.DataFrame, keys: list[str]) -> Curves:
 def curve_parts(frame: pl.DataFrame, keys: list[str], *, of_scores: bool = False) -> Iterator[Curves]:
     """Yield the ROC steps of some groups at a time.
 
-    Each group ends at (1, 1). With *of_scores* no steps are merged, and each has its score.
+    Each group ends at TPR 1. With *of_scores* all steps are kept, up to (1, 1), and each has its score.
     """
     first = group_starts(frame, keys)
     if not is_sorted(frame, keys, first):
@@ -151,30 +143,43 @@ def _steps(
 ) -> Curves:
     """Return the curves of *groups*, in reverse order, whose thresholds ascend from each first row on."""
     hits = {name: ascending[name].to_numpy() for name in ("tp", "fp")}
-    if of_scores:
-        kept = np.arange(len(ascending))
-    else:
-        kept, first = _corners(hits["tp"], first)
-    size = np.diff(first, append=len(kept))[::-1] + 1
-    start = np.cumsum(size) - size
-    # One more step per group: from the lowest threshold, whose row is repeated, to "everything is positive".
-    last = start + size - 1
-    rows = np.insert(kept[::-1], last - np.arange(len(last)), kept[first[::-1]])
     complete, positives, negatives, one = (groups[name].to_numpy() for name in _OF_LOWEST)
+    top = np.append(first[1:], len(ascending)) - 1
+    kept = np.ones(len(ascending), np.bool_)
+    below = np.ones(len(first), np.bool_)
+    if not of_scores:
+        # NaN, of a band without bounds, is kept.
+        tp = hits["tp"]
+        kept[:-1] = ~(tp[:-1] <= tp[1:])
+        kept[top] = ~(tp[top] <= 0)
+        below = ~(positives <= tp[first][::-1]) | (positives == 0)
+    rows = np.flatnonzero(kept)
+    size = np.diff(np.searchsorted(rows, first), append=len(rows))[::-1] + below
+    start = np.cumsum(size) - size
+    # The last step of a group goes from its lowest threshold, whose row is repeated, to "all are positive".
+    last = (start + size - 1)[below]
+    rows = np.insert(rows[::-1], last - np.arange(len(last)), first[::-1][below])
+    before = rows + 1
+    before[last] -= 1
+    opening = start[(rows[start] == top[::-1]) & ~(below & (size == 1))]
+    before[opening] = 0
     # Sums of weights are rounded: where no row lies below the lowest threshold, it alone misses exactly none.
-    tpr, fpr = (
-        _with(hits[hit][rows], last, all_rows) / np.repeat(all_rows, size)
-        for hit, all_rows in (("tp", positives), ("fp", negatives))
-    )
-    tpr0, fpr0 = (np.concatenate([[0.0], rate[:-1]]) for rate in (tpr, fpr))
-    tpr0[start] = fpr0[start] = 0.0
+
+    def ends(of: NDArray[Any], all_rows: NDArray[Any]) -> FloatPair:
+        shares = _with(of[before], opening, 0), _with(of[rows], last, all_rows[below])
+        if len(all_rows) == 1:
+            return shares[0] / all_rows, shares[1] / all_rows
+        each = np.repeat(all_rows, size)
+        return shares[0] / each, shares[1] / each
+
+    (tpr0, tpr), (fpr0, fpr) = ends(hits["tp"], positives), ends(hits["fp"], negatives)
     if exact:
         tied = np.ones(len(rows), np.bool_)
     else:
         # With "tp", so that there are all rows even without "resolution".
         known = ascending.select(cs.by_name("tp", "resolution", require_all=False).gather(rows))
         tied = known.with_columns(one_score(known.columns).alias("tp"))["tp"].to_numpy()
-    tied = _with(tied, last, complete)
+    tied = _with(tied, last, complete[below])
     score = _with(ascending["threshold"].to_numpy()[rows], last, -np.inf) if of_scores else np.empty(0)
     worth = None
     if _WORTH[0] in ascending.columns:
@@ -189,16 +194,3 @@ def _steps(
 def _with(steps: NDArray[Any], places: Rows, values: object) -> NDArray[Any]:
     steps[places] = values
     return steps
-
-
-def _corners(tp: NDArray[np.generic], first: Rows) -> tuple[Rows, Rows]:
-    """Return the rows at which TP changes or a group ends, and the first of them in each group.
-
-    Where positives are rare this drops most rows, which only add false positives.
-    """
-    kept = np.ones(len(tp), np.bool_)
-    changes = tp[1:] != tp[:-1]
-    np.logical_or(changes[1:], changes[:-1], out=kept[1:-1])
-    kept[first] = kept[first - 1] = True
-    rows = np.flatnonzero(kept)
-    return rows, np.searchsorted(rows, first)

@@ -97,14 +97,17 @@ def _pr_support(curves: Curves, independent: Sequence[Floats]) -> Floats:
     odds = np.where(enough, np.maximum(false, LEAST_FOUND) / (negatives * curves.tpr1), np.inf)
     lowest = curves.reduce(np.minimum, odds)
     # Steps with enough rows of both classes above them; a tied step includes its own rows.
-    begins = (
-        np.where(curves.tied, true, curves.tpr0 * positives),
-        np.where(curves.tied, false, curves.fpr0 * negatives),
-    )
+    begins = true, false
+    if not curves.tied.all():
+        begins = (
+            np.where(curves.tied, true, curves.tpr0 * positives),
+            np.where(curves.tied, false, curves.fpr0 * negatives),
+        )
     solid = (begins[0] >= LEAST_POSITIVES * (1 - 1e-9)) & (begins[1] >= LEAST_FOUND * (1 - 1e-9))
-    first = 1 - curves.sum(np.where(solid, curves.tpr1 - curves.tpr0, 0.0))
+    hits = np.where(solid, curves.tpr1 - curves.tpr0, 0.0)
+    first = 1 - curves.sum(hits)
     # Where precision is below one half, it is at least half of o·TPR/FPR.
-    slope = np.where(solid, (curves.tpr1 - curves.tpr0) * curves.tpr1 / curves.fpr1, 0.0)
+    slope = np.where(solid, hits * curves.tpr1 / curves.fpr1, 0.0)
     weak = 2 * first / LARGEST_FIRST / curves.sum(slope)
     lowest = np.minimum(lowest, np.where(np.isnan(weak), np.inf, weak))
     most, some = (curves.reduce(np.maximum, rows) for rows in (positives, negatives))
@@ -213,9 +216,6 @@ def curve_support(curves: Curves, rule: SupportRule | None, worth: pl.DataFrame 
     """
     if rule is None:
         return np.full((3, len(curves.start)), np.nan)
-    if curves.worth is None:
-        # Where recall does not grow, nothing is found, and the odds only rise.
-        curves = curves.rising
     independent = _independent(curves, worth)
     negatives = curves.reduce(np.maximum, independent[1])
     return np.array([rule.lowest(curves, independent), curves.positives, negatives])
