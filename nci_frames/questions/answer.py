@@ -64,6 +64,8 @@ class Answer:
     lacks: str | None = None
     #: Whether values at own best thresholds are those of other rows than the ones that chose them.
     judged: bool = True
+    #: Largest error of the areas of the log itself, whose scores lie between thresholds; 0 for other metrics.
+    error: float = 0.0
 
 
 @dataclass(eq=False)
@@ -265,6 +267,13 @@ class AskedLog:
             return self._everywhere(self.log.areas((), etas, area), etas)
 
         return self._kept_at("certified", prevalence, make)
+
+    def error(self, prevalence: float) -> float:
+        """Return the largest error of an area of the log itself that its certified bounds leave open."""
+        if self._area is None:
+            return 0.0
+        width = pl.col("upper") - pl.col("lower")
+        return float(self._certified([prevalence], self._area).select(width.max() / 2).item() or 0.0)
 
     def _everywhere(self, table: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
         """Repeat rows without a prevalence at each prevalence."""

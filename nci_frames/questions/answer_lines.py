@@ -349,6 +349,8 @@ def order_line(answer: Answer, /) -> str:
         span = f"from {numbers.format_grid(low)} to {numbers.format_grid(high)}"
         return f"at other prevalences this log cannot tell the value ({span})"
     doubt = f"; the log cannot tell the value {unknown}" if unknown else ""
+    if answer.error and len(answer.models) > 1:
+        doubt += f"; {order.known_within(measure_words(answer.question), answer.error)}"
     told = order.only_leader(known)
     if told is None:
         told = f"the best model changes with the prevalence: {order.leads_in_words(leads)}"

@@ -44,11 +44,14 @@ class Order(NamedTuple):
 
     leads: tuple[Lead, ...]
     overtakings: tuple[Overtaking, ...]
+    #: Largest error of the areas of the log itself, whose scores lie between thresholds.
+    error: float = 0.0
 
     @property
     def exact(self) -> bool:
-        """Whether each lead ends where the next begins, unlike leads read from a grid."""
-        return all(lead.end == after.start for lead, after in pairwise(self.leads))
+        """Whether values are known, and each lead ends where the next begins: not if read from a grid."""
+        joined = all(lead.end == after.start for lead, after in pairwise(self.leads))
+        return joined and not self.error
 
 
 def best_at_each(ranking: pl.DataFrame, /) -> pl.DataFrame:
@@ -136,6 +139,11 @@ def _overtakings(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Overt
     return tuple(found)
 
 
+def known_within(by: str, error: float) -> str:
+    """Return how well areas are known in the log itself, of which only some thresholds were counted."""
+    return f"{by} is known to within {format_grid(error)}, as scores lie between the thresholds counted"
+
+
 def order_lines(by: str, order: Order) -> list[str]:
     """Return sentences on whether the order of models changes with the prevalence, by one measure.
 
@@ -159,7 +167,8 @@ def order_lines(by: str, order: Order) -> list[str]:
     else:
         said = f"the order does not change: in this log {one}, and no two models change places there."
     unknown = untold_in_words(order.leads)
-    doubt = f" This log cannot tell the value {unknown}." if unknown else ""
+    doubt = f" {known_within(by, order.error)}." if order.error else ""
+    doubt += f" This log cannot tell the value {unknown}." if unknown else ""
     overtaken = [
         f"{change.winner} overtakes {change.loser} between {format_grid(change.before)} and "
         f"{format_grid(change.after)}"

@@ -34,7 +34,9 @@ def orders(comparison: Comparison) -> Mapping[Measure, Order]:
         leads = read_leads(winners, **span)
         if leads:
             found[measure] = found[measure]._replace(leads=leads)
-    return found
+    largest = comparison.area_errors.select(pl.col("error").max()).item() or 0.0
+    errors = {"pr_auc": largest, "asked": comparison.said.error}
+    return {measure: order._replace(error=errors.get(measure, 0.0)) for measure, order in found.items()}
 
 
 def _say(_: pl.DataFrame, comparison: Comparison) -> list[str]:

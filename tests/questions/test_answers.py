@@ -16,8 +16,10 @@ from nci_frames.options.report import SegmentOptions
 from nci_frames.questions.answer import Answer
 from nci_frames.questions.answer_lines import answer_lines, measure_name, order_line, short_answer
 from nci_frames.questions.certainty import MOST_RESAMPLED
+from nci_frames.questions.order import order_lines
 from nci_frames.questions.ranked import own_threshold_words
 from nci_frames.questions.report import report_charts
+from nci_frames.questions.where_it_changes import orders
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_answer, print_basis, print_conclusion
@@ -561,7 +563,10 @@ def test_models_are_told_apart_only_by_more_than_a_grid_leaves_unknown(metric: s
     told = {}
     for way, thresholds in (("exact", "exact"), ("grid", np.linspace(-4, 5, 31).tolist())):
         counts = nf.count_confusion(pl.concat(logs), thresholds=thresholds)
-        answer = nf.compare_models(counts, prevalence=[0.5], question=question).answer
-        told[way] = dict(answer.select("model", "distinguishable").iter_rows())
+        comparison = nf.compare_models(counts, prevalence=[0.2, 0.5], question=question, repeats=20)
+        told[way] = dict(comparison.answer.select("model", "distinguishable").iter_rows())
+        for line in (order_line(comparison.said), *order_lines("PR-AUC", orders(comparison)["pr_auc"])):
+            assert ("known to within" in line) == (way == "grid")
+            assert "exact for this log" not in line or way == "exact"
     assert told["exact"] == {"b": False, "a": True, "far": True}
     assert told["grid"] == {"b": False, "a": False, "far": True}
