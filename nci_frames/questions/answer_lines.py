@@ -213,7 +213,7 @@ def bounds_in_words(
 
 
 def _amount(value: float) -> str:
-    return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
+    return numbers.format_grid(value) if value < 100 else f"{value:,.0f}"
 
 
 def percent(share: float) -> str:

@@ -30,6 +30,7 @@ from nci_frames.questions.report_question import (
     of_shown,
     picture,
     shown_models,
+    which_models,
 )
 from nci_frames.questions.which_model import first_questions
 from nci_frames.tables.numbers import format_value, sentence
@@ -205,7 +206,7 @@ def _at(question: str) -> Callable[[ClassComparison], str]:
 QUESTIONS = (
     *first_questions(
         class_answer_lines,
-        _by("{} of each model"),
+        lambda comparison: sentence(f"{comparison.measure} of {which_models(comparison)}"),
         metric=lambda comparison: class_metric(comparison.metric),
         measure=attrgetter("measure"),
         where=lambda comparison: f" at {mix_in_words(comparison)}",

@@ -152,6 +152,12 @@ def shown_models(comparison: AnyComparison, /, *, most: int = MOST_MODELS) -> li
     return sorted(comparison.leading[:most])
 
 
+def which_models(comparison: AnyComparison, /) -> str:
+    """Return a phrase for the models shown in charts."""
+    shown, models = len(shown_models(comparison)), len(comparison.answer)
+    return "each model" if shown == models else f"{shown} of {models:,} models"
+
+
 def of_shown(table: Rows, comparison: AnyComparison, /, *, most: int = MOST_MODELS) -> Rows:
     """Return the rows of the models shown in charts; None without a table."""
     models = shown_models(comparison, most=most)

@@ -14,7 +14,15 @@ from nci_frames.charts.parts.lines import draw_lines
 from nci_frames.evaluation.metrics import Metric, asked_metric, better_sign
 from nci_frames.questions.answer_lines import answer_lines, measure_words, value_name
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report_question import Chart, ReportQuestion, note, of_shown, picture, shown_models
+from nci_frames.questions.report_question import (
+    Chart,
+    ReportQuestion,
+    note,
+    of_shown,
+    picture,
+    shown_models,
+    which_models,
+)
 from nci_frames.tables.numbers import format_grid, sentence
 
 #: Largest number of models with bands: more bands overlap too much.
@@ -23,7 +31,7 @@ _MOST_BANDS = 4
 
 def _title(comparison: Comparison) -> str:
     at = format_grid(comparison.asked_prevalence)
-    return sentence(f"{value_name(comparison.question)} of each model at prevalence {at}")
+    return sentence(f"{value_name(comparison.question)} of {which_models(comparison)} at prevalence {at}")
 
 
 def _over_prevalence(comparison: Comparison) -> pl.DataFrame:

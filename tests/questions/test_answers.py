@@ -331,6 +331,13 @@ def test_one_alert_is_no_plural():
     assert lines[-1] == "Of 1,000 rows: 1 alert, 1 of 1 positives found"
 
 
+def test_few_alerts_are_written_as_other_small_numbers() -> None:
+    asked = nf.Question(prevalence=1e-8, threshold=0.5, volume=1000)
+    counts = counts_at([100], [0], 100, 1000)
+    lines = answer_lines(nf.compare_models(counts, prevalence=[1e-8, 0.5], question=asked).said)
+    assert lines[-1] == "Of 1,000 rows: 10⁻⁵ alerts, 10⁻⁵ of 10⁻⁵ positives found"
+
+
 def test_sums_of_weights_have_no_interval_and_no_test():
     weighted = COUNTS.with_columns(pl.col("tp", "fp", "fn", "tn") * 0.5).drop("resolution", strict=False)
     comparison = nf.compare_models(weighted, prevalence=GRID, threshold=0.5)
@@ -497,6 +504,8 @@ def test_of_many_models_those_that_lead_by_what_is_asked_have_bounds():
         assert told["rank"][0] == 1
         # The other two were not compared, however many rows there are.
         assert "not known whether worse: m" in "\n".join(answer_lines(asked.said)).lower()
+        title = report_charts(asked)["intervals"].to_dict()["title"]["text"]
+        assert f" of 12 of {models} models at prevalence " in title
 
 
 @pytest.mark.thorough

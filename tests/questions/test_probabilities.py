@@ -38,10 +38,9 @@ def test_the_sentences_are_those_of_the_tables():
         curve = nf.calibration_curve(counts, prevalence=0.01, adjusted=adjusted)
         mixed = curve.filter(pl.col("observed").is_between(0, 1, closed="none"))
         row = mixed.sort((pl.col("predicted") - 0.8).abs()).row(0, named=True)
-        told = (
-            f"about {row['predicted']:.2g} are positive in {row['observed']:.2g} of cases "
-            f"(95 %: {row['lower']:.2g} to {row['upper']:.2g})"
-        )
+        names = ("predicted", "observed", "lower", "upper")
+        predicted, share, lower, upper = (format_grid(row[name]) for name in names)
+        told = f"about {predicted} are positive in {share} of cases (95 %: {lower} to {upper})"
         assert told in alarms
     values = [
         nf.proper_scores(counts, prevalence=0.01, metrics="brier", adjusted=adjusted)["value"].item()
