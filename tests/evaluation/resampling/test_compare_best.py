@@ -275,6 +275,20 @@ def test_a_lead_counts_only_beyond_what_a_grid_leaves_unknown(metric):
     assert grid["p_value"][:2].to_list() == [1, 1]
 
 
+def test_a_loss_that_may_be_infinite_has_no_bound_on_its_side():
+    """A score below 0.1 may be 0, and the loss of its positive infinite."""
+    rng, size = np.random.default_rng(3), 20_000
+    label = rng.random(size) < 0.3
+    models = {"inner": 0.2 + 0.6 * label, "whole": rng.random(size)}
+    scan = nf.scan_predictions(
+        pl.DataFrame({"label": label, **models}), scores={name: name for name in models}
+    )
+    found = nf.compare_best(
+        nf.count_confusion(scan, thresholds=np.linspace(0, 1, 11).tolist()), metric="log_loss", repeats=100
+    )
+    assert np.isinf(found.select("lower", "upper").to_numpy()).tolist() == [[True, False], [False, True]]
+
+
 @pytest.mark.thorough
 def test_groups_are_led_by_the_best_that_is_left():
     # Six models far apart but for two pairs.
