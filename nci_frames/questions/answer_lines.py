@@ -105,7 +105,8 @@ def _read(answer: Answer) -> tuple[list[_Row], list[_Row] | None, bool, str]:
         best = []
     doubt = _doubt(answer, best, others) if best else None
     if doubt is not None:
-        return best, none_near(others), True, doubt
+        # Models that tie need not be equally good, either.
+        return best, none_near([*best[1:], *others]), True, doubt
     near, said = rivals(others) if answer.tested else (none_near(others), "")
     return best, near, False, said
 

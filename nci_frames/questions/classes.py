@@ -80,7 +80,8 @@ def lines_at(
     doubted = not first["supported"]
     if doubted:
         told = f"This log cannot tell the value: {first['reason']}"
-        near, compared = none_near(others), with_known_order(told, best, others) if tested else told
+        near = none_near([*best[1:], *others])
+        compared = with_known_order(told, best, others) if tested else told
     lines += [sentence(choice_in_words(best, near, value, doubted=doubted)), *orders]
     lines += [sentence(compared)] if compared else []
     # A model that lacks the rows of a class would otherwise seem to be worse.

@@ -257,6 +257,9 @@ def test_tied_models_are_named_with_the_threshold_of_each():
     question = nf.Question(prevalence=0.01)
     compared = nf.compare_models(counts, prevalence=[0.01, 0.5], question=question, repeats=20)
     assert answer_lines(compared.said)[1].startswith("Choose a or b (at thresholds 0.3, 0.7): F1 ")
+    # Models without a false alarm have the same precision in the log, which tells nothing of its order.
+    alerts = answer_lines(ask_two([0.01, 0.5], [5, 9], [0, 0], (10, 100), metric="precision"))
+    assert alerts[1].startswith("Best in this log: a or b at threshold 0.5, precision 1.000 ")
 
 
 @pytest.mark.thorough
