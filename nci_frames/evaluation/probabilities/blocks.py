@@ -81,7 +81,7 @@ def isotonic_blocks(curves: Curves, bins: ScoreBins) -> Blocks:
     near[steps[1:]] |= rises[steps[:-1]]
     # The last step of each group.
     near[curves.start - 1] = True
-    corners, kept = _corners(curves.only(near), best=False)[0], np.flatnonzero(near)
+    corners, kept = upper_hull(*_points(curves.only(near), best=False)), np.flatnonzero(near)
     # A corner is the point before a step (even index) or after it (odd); the next block begins there.
     begins = np.zeros(len(near) + 1, np.bool_)
     begins[kept[corners // 2] + corners % 2] = True
@@ -95,7 +95,11 @@ def hull_blocks(curves: Curves, *, best: bool) -> Blocks:
     Rows of a bin are tied, or if *best* its positives score higher than its negatives, which has the lowest
     loss of all orders within the bins.
     """
-    corners, of, *rates = _corners(curves, best=best)
+    of, *rates = _points(curves, best=best)
+    # The hull begins at (0, 0), unlike the first step in which TPR grows.
+    of = np.insert(of, 2 * curves.start, np.arange(len(curves.start)))
+    rates = [np.insert(rate, 2 * curves.start, 0) for rate in rates]
+    corners = upper_hull(of, *rates)
     group, none = of[corners], np.empty(0, np.int64)
     begins = np.append(True, group[1:] != group[:-1])[: len(group)]
     negatives, positives = (
@@ -104,17 +108,16 @@ def hull_blocks(curves: Curves, *, best: bool) -> Blocks:
     return Blocks(none, group, positives, negatives, none)
 
 
-def _corners(curves: Curves, *, best: bool) -> tuple[Rows, Rows, Floats, Floats]:
-    """Return the corners of the ROC convex hull among the points before and after each step.
+def _points(curves: Curves, *, best: bool) -> tuple[Rows, Floats, Floats]:
+    """Return the group, FPR and TPR of the points before and after each step.
 
-    Returns the indices of the corners, and the group, FPR and TPR of all points. If *best*, the positives of
-    untied bins come first. A group without a class has one block.
+    If *best*, the positives of untied bins come first. A group without a class has one block.
     """
     of = np.repeat(np.arange(len(curves.start)), 2 * curves.size)
     first = np.where(curves.tied, curves.tpr0, curves.tpr1) if best else curves.tpr0
     fpr = np.nan_to_num(np.column_stack([curves.fpr0, curves.fpr1]).ravel())
     tpr = np.nan_to_num(np.column_stack([first, curves.tpr1]).ravel())
-    return upper_hull(of, fpr, tpr), of, fpr, tpr
+    return of, fpr, tpr
 
 
 def check_bins(bins: Bins) -> None:

@@ -84,8 +84,6 @@ def h_measure(
         certified=partial(_certified, costs=costs),
         replicated=lambda *_: np.empty(0),
         support=PR_SUPPORT,
-        # The hull begins at (0, 0), where no step need begin in which TPR grows.
-        of_scores=True,
     )
     return H_MEASURES.finish(areas_of(collect_counts(counts), prevalence, [area]).drop("metric", "method"))
 
