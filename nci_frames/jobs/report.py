@@ -93,7 +93,7 @@ def run_report(
         predictions = scan_predictions(source, segments=segments, **columns)
         tally, units, by_unit, count_segments = count_for_comparison(predictions, thresholds, segments)
         if not tally.counted:
-            found = listed(f"{rows:,} dropped: {reason}" for reason, rows in tally.dropped.items())
+            found = ", ".join(f"{rows:,} dropped: {reason}" for reason, rows in tally.dropped.items())
             raise InvalidRowsError("no row of the log is a valid prediction", where=tally.where, found=found)
         comparison = make_report(
             tally.counts,

@@ -16,7 +16,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from nci_frames.base.errors import InvalidRowsError, InvalidRowsWarning, SchemaError, SourceError
-from nci_frames.base.messages import Call, Option, files_among, listed, quantity
+from nci_frames.base.messages import Call, Option, files_among, quantity
 from nci_frames.counting.logs.labels import classes_hint, positive_hint
 from nci_frames.counting.logs.opened import FILE, OpenedLog, count_rows
 from nci_frames.counting.logs.paths import is_csv
@@ -130,7 +130,7 @@ class Scan:
         if {3, 5} & rows_by_code.keys():
             hint = "; ".join(filter(None, [not_a_number(files, self.source.numbers), hint]))
         reasons = self.reasons(rows_by_code).items()
-        found = listed(f"{quantity(rows, self.rows_are)}: {reason}" for reason, rows in reasons)
+        found = ", ".join(f"{quantity(rows, self.rows_are)}: {reason}" for reason, rows in reasons)
         msg = "the log has rows that are not valid predictions"
         return InvalidRowsError(msg, where=where, found=found, hint=hint)
 
@@ -227,7 +227,7 @@ class Scan:
         reasons = self.reasons(rows_by_code)
         if not reasons:
             return None
-        told = listed(f"{rows:,} ({reason})" for reason, rows in reasons.items())
+        told = ", ".join(f"{rows:,} ({reason})" for reason, rows in reasons.items())
         first = quantity(sum(rows_by_code.values()), self.rows_are)
         read = "" if whole else f", of the first {first} that were read"
         models = len(self.models)

@@ -66,6 +66,15 @@ def test_counting_a_changed_frame_tells_it_too(tmp_path: Path, name: str) -> Non
     assert_frame_equal(found, nf.count_confusion(change(VALID.lazy()).collect(), thresholds=[0.5]))
 
 
+def test_the_rows_of_every_reason_are_told() -> None:
+    nan = float("nan")
+    rows = [(None, 0.5, 1), (nan, 0.5, 1), (2, 0.5, 1), (1, None, 1), (1, nan, 1), (1, 0.5, -1), (1, 0.5, 1)]
+    log = pl.DataFrame(rows, ["label", "score", "weight"], orient="row").with_columns(model=pl.lit("a"))
+    scan = nf.scan_predictions(log, weight="weight", on_invalid="drop")
+    with pytest.warns(nf.InvalidRowsWarning, match=r"1 \(label is null\)(, 1 \([^()]*\)){5}$"):
+        assert len(scan.collect()) == 1
+
+
 def test_what_was_read_of_a_part_is_told_as_a_part(tmp_path: Path) -> None:
     scan = dropping(tmp_path, files=False)
     with pytest.warns(nf.InvalidRowsWarning, match=r"20 \(label is null\), 20 \(score is NaN\)$"):
