@@ -68,7 +68,7 @@ def test_counting_a_changed_frame_tells_it_too(tmp_path: Path, name: str) -> Non
 
 def test_the_rows_of_every_reason_are_told() -> None:
     nan = float("nan")
-    rows = [(None, 0.5, 1), (nan, 0.5, 1), (2, 0.5, 1), (1, None, 1), (1, nan, 1), (1, 0.5, -1), (1, 0.5, 1)]
+    rows = [(None, 0.5, 1), (nan, 0.5, 1), (2, 0.5, 1), (1, None, 1), (1, nan, 1), (1, 0.5, -1), (0, 0.5, 1)]
     log = pl.DataFrame(rows, ["label", "score", "weight"], orient="row").with_columns(model=pl.lit("a"))
     scan = nf.scan_predictions(log, weight="weight", on_invalid="drop")
     with pytest.warns(nf.InvalidRowsWarning, match=r"1 \(label is null\)(, 1 \([^()]*\)){5}$"):
