@@ -22,6 +22,7 @@ from nci_frames.evaluation.rates.strata import classes_of_strata
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.evaluation.significance.best import best_among, compare_best
 from nci_frames.evaluation.significance.cross_fitting import cross_fit
+from nci_frames.evaluation.support.rule import point_flags
 from nci_frames.questions.certainty import LEAST_REPEATS, MOST_RESAMPLED, Resampled, leading_models
 from nci_frames.questions.chosen_model import for_the_first
 from nci_frames.questions.log_counts import LogCounts
@@ -66,6 +67,8 @@ class Answer:
     judged: bool = True
     #: Largest error of the areas of the log itself, whose scores lie between thresholds; 0 for other metrics.
     error: float = 0.0
+    #: Whether the log supports the precision of the first model, beside its value.
+    precise: bool = True
 
 
 @dataclass(eq=False)
@@ -110,6 +113,11 @@ class AskedLog:
         shown = ranked.with_columns(**missing).with_columns(distinguishable=differs).select(columns)
         return shown.sort("prevalence", "rank", "model", nulls_last=True)
 
+    def precise(self, prevalence: float) -> bool:
+        """Return whether the log supports the precision of the first model, if it has one."""
+        first = self._ranked([prevalence]).sort("rank", "model", nulls_last=True).head(1)
+        return "__precise" not in first.columns or first["__precise"].to_list() != [False]
+
     def _ranked(self, prevalence: Sequence[float]) -> pl.DataFrame:
         return self._kept_at("ranked", prevalence, self._ranks)
 
@@ -152,7 +160,9 @@ class AskedLog:
         else:
             points = self._bounded(points)
             table = self._projected(points, prevalence)
-        besides = points.select(*_AT, recall="tpr", precision=precision(), pos_fraction=pos_fraction())
+        told = point_flags(points.columns, needs_fpr=True)["supported"].alias("__precise")
+        shares = {"recall": pl.col("tpr"), "precision": precision(), "pos_fraction": pos_fraction()}
+        besides = points.select(*_AT, told, **shares)
         if self.question.alerts is not None:
             table = beside(table, points.select(*_AT, __unattained="reason"), _AT)
             table = table.with_columns(reason=pl.coalesce("__unattained", "reason")).drop("__unattained")

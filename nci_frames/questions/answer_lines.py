@@ -59,8 +59,8 @@ def answer_lines(answer: Answer, /) -> list[str]:
     # Names of rivals come last, as a phone's first screen must show the choice and its value.
     choice = choice_in_words(best, near, _value(answer, first), at=at, doubted=doubted)
     lines += [choice, order_line(answer), said]
-    if doubted:
-        # If the value is in doubt, so is precision.
+    if doubted or not answer.precise:
+        # The log may tell recall where it cannot tell precision.
         first |= {"precision": None}
     lines.append("" if first["pos_fraction"] is None else _work(answer, first))
     return [numbers.sentence(line) for line in lines if line]

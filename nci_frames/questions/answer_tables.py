@@ -115,10 +115,9 @@ class AnswerTables(LogTables):
         own, span, judged = self.observed_prevalence, self.answer_span, self._log.judged is not None
         lacks = {None: "rows of a weight above 0", 0.0: "positives", 1.0: "negatives"}.get(own)
         observed = prevalence == own
-        error = self._asked.error(prevalence)
-        return Answer(
-            self.question, prevalence, observed, models, winners, span, tested, lacks, judged, error
-        )
+        error, precise = self._asked.error(prevalence), self._asked.precise(prevalence)
+        known = lacks, judged, error, precise
+        return Answer(self.question, prevalence, observed, models, winners, span, tested, *known)
 
     def asking(self, **changes: Any) -> Self:
         """Return the same comparison with a changed question, for example ``asking(alerts=100)``."""

@@ -334,6 +334,17 @@ def test_one_alert_is_no_plural():
     assert lines[-1] == "Of 1,000 rows: 1 alert, 1 of 1 positives found"
 
 
+def test_a_precision_that_the_log_cannot_tell_is_not_told_beside_a_value_that_it_can() -> None:
+    """Without a false alarm among 1,000 negatives, precision is 1 in the log at any prevalence."""
+    asked = nf.Question(threshold=0.5, metric="balanced_accuracy")
+    compared = nf.compare_models(counts_at([80], [0], 100, 1000), prevalence=[1e-4, 0.5], question=asked)
+    told, untold = (
+        answer_lines(compared.asking(prevalence=eta).said)[-1] for eta in (compared.observed_prevalence, 1e-4)
+    )
+    assert told == "It finds 80 % of the positives; 7.27 % of all rows are alerts, 100 % of them right"
+    assert untold == "It finds 80 % of the positives; 0.008 % of all rows are alerts"
+
+
 def test_few_alerts_are_written_as_other_small_numbers() -> None:
     asked = nf.Question(prevalence=1e-8, threshold=0.5, volume=1000)
     counts = counts_at([100], [0], 100, 1000)
