@@ -39,7 +39,9 @@ def labels_that_tell(
         moved = moves(cells, metric, beta)
     except ParameterError:
         return None
-    goal = _ENOUGH * abs(moved.value)
+    # The added half rows make more than 0 of a value that is 0, such as the cost if no positive is missed.
+    least = 10 / _TRAFFIC * float((rows * np.abs(moved.positive)).sum())
+    goal = _ENOUGH * abs(moved.value) if abs(moved.value) > least else 0.0
     spread = float((rows * np.abs(moved.positive) * np.sqrt(positive * (1 - positive))).sum())
     if not (goal > 0 and spread > 0):
         return None

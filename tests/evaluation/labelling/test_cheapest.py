@@ -49,6 +49,15 @@ def test_nothing_is_said_where_nothing_is_known(recall, fpr, eta):
     assert labels_in_words(found) == ""
 
 
+def test_labels_tell_nothing_of_a_cost_of_0() -> None:
+    missed = nf.expected_cost(c_fn=1, c_fp=0)
+    assert labels_that_tell(missed, recall=1.0, fpr=0.3, prevalence=1e-4) is None
+    planned, random = labels_that_tell(missed, recall=0.9, fpr=0.3, prevalence=1e-4)
+    # A hundred missed positives are needed, one in 100,000 rows.
+    assert random == pytest.approx(1e7, rel=0.01)
+    assert planned < random
+
+
 def test_a_report_that_cannot_tell_says_what_would():
     counts = counts_at([600, 800], [10, 200], 1000, 10_000)
     question = nf.Question(prevalence=0.0001, threshold=0.5, metric="precision")
