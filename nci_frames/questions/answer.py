@@ -67,8 +67,8 @@ class Answer:
     judged: bool = True
     #: Largest error of the areas of the log itself, whose scores lie between thresholds; 0 for other metrics.
     error: float = 0.0
-    #: Whether the log supports the precision of the first model, beside its value.
-    precise: bool = True
+    #: The models whose precision the log does not support, even where it supports the value.
+    imprecise: frozenset[str] = frozenset()
 
 
 @dataclass(eq=False)
@@ -113,10 +113,10 @@ class AskedLog:
         shown = ranked.with_columns(**missing).with_columns(distinguishable=differs).select(columns)
         return shown.sort("prevalence", "rank", "model", nulls_last=True)
 
-    def precise(self, prevalence: float) -> bool:
-        """Return whether the log supports the precision of the first model, if it has one."""
-        first = self._ranked([prevalence]).sort("rank", "model", nulls_last=True).head(1)
-        return "__precise" not in first.columns or first["__precise"].to_list() != [False]
+    def imprecise(self, prevalence: float) -> frozenset[str]:
+        """Return the models whose precision the log does not support; none for an area."""
+        ranked = self._ranked([prevalence])
+        return frozenset(ranked.filter(~pl.col("__precise"))["model"] if self._area is None else ())
 
     def _ranked(self, prevalence: Sequence[float]) -> pl.DataFrame:
         return self._kept_at("ranked", prevalence, self._ranks)

@@ -59,7 +59,7 @@ def answer_lines(answer: Answer, /) -> list[str]:
     # Names of rivals come last, as a phone's first screen must show the choice and its value.
     choice = choice_in_words(best, near, _value(answer, first), at=at, doubted=doubted)
     lines += [choice, order_line(answer), said]
-    if doubted or not answer.precise:
+    if doubted or first["model"] in answer.imprecise:
         # The log may tell recall where it cannot tell precision.
         first |= {"precision": None}
     lines.append("" if first["pos_fraction"] is None else _work(answer, first))

@@ -115,8 +115,7 @@ class AnswerTables(LogTables):
         own, span, judged = self.observed_prevalence, self.answer_span, self._log.judged is not None
         lacks = {None: "rows of a weight above 0", 0.0: "positives", 1.0: "negatives"}.get(own)
         observed = prevalence == own
-        error, precise = self._asked.error(prevalence), self._asked.precise(prevalence)
-        known = lacks, judged, error, precise
+        known = lacks, judged, self._asked.error(prevalence), self._asked.imprecise(prevalence)
         return Answer(self.question, prevalence, observed, models, winners, span, tested, *known)
 
     def asking(self, **changes: Any) -> Self:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from nci_frames.base.errors import ParameterError
+from nci_frames.questions.answer import Answer
 from nci_frames.questions.answer_lines import answer_lines, value_name
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.places import SLIDER
@@ -22,7 +23,7 @@ _Rows = Iterable[Mapping[str, Any]]
 _COUNTS = ("tp", "fp", "positives", "negatives")
 _SENT = (
     "model", "rank", "threshold", "value", "lower", "upper", "recall", "precision", "pos_fraction",
-    "distinguishable", "supported",
+    "distinguishable", "supported", "precise",
 )  # fmt: skip
 
 
@@ -94,8 +95,13 @@ def answers_at(
 
 def _answers(comparison: Comparison, etas: list[float], models: list[str], *, tested: bool) -> dict[str, Any]:
     answers = comparison.answers(etas, tested=tested)
-    found = ((answer_lines(answer), answer.models.iter_rows(named=True)) for answer in answers)
+    found = ((answer_lines(answer), _rows(answer)) for answer in answers)
     return answers_at(value_name(comparison.question), found, models)
+
+
+def _rows(answer: Answer) -> _Rows:
+    for row in answer.models.iter_rows(named=True):
+        yield {**row, "precise": row["model"] not in answer.imprecise}
 
 
 def _variants(comparison: Comparison, rows: int) -> tuple[str, list[tuple[str, Comparison]]]:

@@ -12,15 +12,16 @@
     return row.distinguishable ? "significantly worse" : "not distinguishable";
   };
   const share = (/** @type {Row[string]} */ value) => nci.formatValue(/** @type {number} */ (value));
-  const doubt = (/** @type {Row} */ row) => (row.value !== null && row.supported === false ? " ?" : "");
+  /** @type {(value: Row[string], told: Row[string]) => string} */
+  const doubted = (value, told) => share(value) + (value !== null && told === false ? " ?" : "");
   /** @type {Record<string, (row: Row) => string>} */
   const forms = {
     rank: (row) => String(row.rank ?? nci.UNDEFINED),
     // Only an infinite threshold has no alerts; JSON has no infinity.
     threshold: (row) => (row.threshold === null && row.pos_fraction !== 0 ? nci.UNDEFINED : nci.formatThreshold(/** @type {number | null} */ (row.threshold))),
-    value: (row) => share(row.value) + doubt(row),
+    value: (row) => doubted(row.value, row.supported),
     lower: (row) => (row.lower === null ? nci.UNDEFINED : `${share(row.lower)} to ${share(row.upper)}`),
-    precision: (row) => share(row.precision) + (row.precision === null ? "" : doubt(row)),
+    precision: (row) => doubted(row.precision, row.precise),
   };
   nci.fillRanking = () => {
     table.tBodies[0].replaceChildren(

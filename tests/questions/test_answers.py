@@ -338,9 +338,9 @@ def test_a_precision_that_the_log_cannot_tell_is_not_told_beside_a_value_that_it
     """Without a false alarm among 1,000 negatives, precision is 1 in the log at any prevalence."""
     asked = nf.Question(threshold=0.5, metric="balanced_accuracy")
     compared = nf.compare_models(counts_at([80], [0], 100, 1000), prevalence=[1e-4, 0.5], question=asked)
-    told, untold = (
-        answer_lines(compared.asking(prevalence=eta).said)[-1] for eta in (compared.observed_prevalence, 1e-4)
-    )
+    answers = list(compared.answers([1e-4, compared.observed_prevalence]))
+    untold, told = (answer_lines(answer)[-1] for answer in answers)
+    assert [answer.imprecise for answer in answers] == [{"a"}, frozenset()]
     assert told == "It finds 80 % of the positives; 7.27 % of all rows are alerts, 100 % of them right"
     assert untold == "It finds 80 % of the positives; 0.008 % of all rows are alerts"
 

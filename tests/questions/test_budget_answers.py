@@ -7,6 +7,7 @@ from scipy.stats import norm
 import nci_frames as nf
 from nci_frames.questions.answer_lines import answer_lines
 from nci_frames.reporting.live import live_numbers
+from tests.chart_specs import unpacked
 from tests.logs import unit_log
 
 LOG = unit_log({"a": 2.0}, (400, 4000)).drop("unit")
@@ -96,3 +97,17 @@ def test_a_budget_of_more_than_half_of_the_rows_has_a_slider():
     asked_for = live_numbers(compared)["asked"]
     assert asked_for["words"] == [f"at most {n} among 1,000,000 rows" for n in ("300,000", "600,000")]
     assert asked_for["first"] == 1
+
+
+def test_a_page_marks_a_precision_that_is_in_doubt_where_recall_is_not():
+    at = 1e-4
+    question = nf.Question(prevalence=at, alerts=20_000, volume=1e6)
+    compared = nf.compare_models(COUNTS, prevalence=[at, 0.1], question=question, repeats=2)
+    live = live_numbers(compared)
+    rows = unpacked(live["answers"][live["asked"]["first"]]["models"])
+    points = nf.compute_rates(COUNTS, interval="wilson")
+    for row, eta in ((rows[0], live["prevalence"][0]), (rows[-1], live["prevalence"][-1])):
+        here = nf.select_operating_points(points, threshold=row["threshold"])
+        told = nf.project_rates(here, metrics="precision", prevalence=eta)["supported"].item()
+        assert (row["supported"], row["precise"]) == (True, told)
+    assert not rows[0]["precise"]

@@ -86,6 +86,8 @@ def test_the_page_says_at_any_place_what_python_answers_there(visit, tables):
             if told["value"] is not None:
                 assert row[3].removesuffix(" ?") == format_value(told["value"])
                 assert row[3].endswith(" ?") == (told["supported"] is False)
+            if told["precision"] is not None:
+                assert row[5].endswith(" ?") == (told["model"] in asked.said.imprecise)
             assert row[6] == format_value(told["recall"])
 
 
