@@ -70,7 +70,12 @@ def write_metrics(path: Path, run: Run) -> None:
     put("files", told, files["event"].value_counts().sort("event").rows(), "event")
     put("rows_counted", "Predictions that the last run counted.", [(int(files["counted"].sum()),)])
     put("verdicts", "Verdicts of the last run.", verdicts.rows(), "gate", "verdict")
-    judged = run.verdicts.with_columns(pl.col("model", "segment").fill_null(""))
+    # An observed prevalence differs in every run, and as a label would begin another time series in each.
+    fixed = [
+        gate.name for gate in run.job.gates if gate.champion or gate.scenario or gate.prevalence != "observed"
+    ]
+    eta = pl.when(pl.col("gate").is_in(fixed)).then(pl.col("prevalence").cast(pl.String))
+    judged = run.verdicts.with_columns(prevalence=eta.otherwise(pl.lit("observed")))
     where = ("gate", "model", "segment", "metric", "prevalence")
     places = [judged[name].cast(pl.String).fill_null("") for name in where]
     for name, of in (("value", "Value"), ("lower", "Lower bound of the value"), ("upper", "Upper bound")):
