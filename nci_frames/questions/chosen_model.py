@@ -10,8 +10,8 @@ from nci_frames.evaluation.metrics import Metric, better_sign
 _LEVEL = 0.95
 
 
-def for_the_first(ranked: pl.DataFrame, metric: Metric) -> pl.DataFrame:
-    """Widen the interval of the first model at each prevalence on its worse side.
+def for_the_first(ranked: pl.DataFrame, metric: Metric, *, at: str = "prevalence") -> pl.DataFrame:
+    """Widen the interval of the first model at each place, a value of *at*, on its worse side.
 
     Among equally good models, the luckiest one ranks first, so it may be worse than it seems, but not better.
     The interval of its share of alerts, if there is one, is widened on both sides.
@@ -23,7 +23,7 @@ def for_the_first(ranked: pl.DataFrame, metric: Metric) -> pl.DataFrame:
     """
     if "lower" not in ranked.columns:
         return ranked
-    first, at = pl.col("rank") == 1, "prevalence"
+    first = pl.col("rank") == 1
     low, high = pl.col("lower").filter(first).min().over(at), pl.col("upper").filter(first).max().over(at)
     overlaps = (pl.col("upper") >= low) & (pl.col("lower") <= high)
     # Models ranked far behind are not resampled, and have no bounds.

@@ -17,8 +17,9 @@ from nci_frames.evaluation.classes.class_winners import winners_along
 from nci_frames.evaluation.classes.compare_class_models import compare_class_models
 from nci_frames.evaluation.classes.mixes import at_shares, read_mixes
 from nci_frames.evaluation.classes.project_classes import matrix_at, project_classes
-from nci_frames.evaluation.metrics.classes import metric_of_all
+from nci_frames.evaluation.metrics.classes import class_metric, metric_of_all
 from nci_frames.evaluation.projection.ranking import rank_models
+from nci_frames.questions.chosen_model import for_the_first
 from nci_frames.questions.compared import computed
 from nci_frames.questions.order import Lead, read_leads
 from nci_frames.questions.question import check_measure
@@ -138,7 +139,8 @@ class ClassComparison:
         """The models at the mix of the question, best first.
 
         ``model``, ``metric``, ``value``, ``lower``, ``upper``, ``rank``, ``gap``, ``distinguishable`` (from
-        the best; null if the log cannot tell, or has no units), ``supported``, ``reason``.
+        the best; null if the log cannot tell, or has no units), ``supported``, ``reason``. The bounds of the
+        first model allow for its choice.
         """
         found = self.ranked(self.asked_priors, interval="delta").filter(scenario=self.scenario)
         apart = pl.lit(None, pl.Boolean)
@@ -252,8 +254,9 @@ class ClassComparison:
         return {name: getattr(self, name) for name in names}
 
     def ranked(self, priors: Any, **interval: Any) -> pl.DataFrame:
-        """Return the models at several mixes, ranked."""
-        return rank_models(self._projected(priors, self.metric, **interval))
+        """Return the models at several mixes, ranked; the bounds of the first allow for its choice."""
+        ranked = rank_models(self._projected(priors, self.metric, **interval))
+        return for_the_first(ranked, class_metric(self.metric), at="scenario")
 
     def _projected(self, priors: Any, metrics: str | Sequence[str], **interval: Any) -> pl.DataFrame:
         counts = self.by_unit if interval and self.by_units else self.counts
