@@ -14,7 +14,7 @@ from tests.small_jobs import ended, facts_of, job_text, latest, read_json, small
 
 JOB = job_text(
     name="rare",
-    thresholds=[0.0, 1.0, 2.0, 3.0],
+    thresholds=[n / 4 for n in range(25)],
     source={"path": "log.parquet"},
     report={"prevalence": [0.001, 0.01], "threshold": 2.0, "at": 0.01, "formats": ["json"], "tables": []},
     gates=[
