@@ -112,11 +112,20 @@ class AnswerTables(LogTables):
     ) -> Answer:
         if self._near["model"].has_nulls():
             raise SchemaError.unnamed_model()
-        own, span, judged = self.observed_prevalence, self.answer_span, self._log.judged is not None
-        lacks = {None: "rows of a weight above 0", 0.0: "positives", 1.0: "negatives"}.get(own)
-        observed = prevalence == own
-        known = lacks, judged, self._asked.error(prevalence), self._asked.imprecise(prevalence)
-        return Answer(self.question, prevalence, observed, models, winners, span, tested, *known)
+        own = self.observed_prevalence
+        return Answer(
+            self.question,
+            prevalence,
+            observed=prevalence == own,
+            models=models,
+            winners=winners,
+            span=self.answer_span,
+            tested=tested,
+            lacks={None: "rows of a weight above 0", 0.0: "positives", 1.0: "negatives"}.get(own),
+            judged=self._log.judged is not None,
+            error=self._asked.error(prevalence),
+            imprecise=self._asked.imprecise(prevalence),
+        )
 
     def asking(self, **changes: Any) -> Self:
         """Return the same comparison with a changed question, for example ``asking(alerts=100)``."""
