@@ -31,6 +31,11 @@ def one_score(columns: Collection[str]) -> pl.Expr:
     return (pl.col("resolution") == "exact").fill_null(value=False)
 
 
+def every_row_exact(counts: pl.DataFrame) -> bool:
+    """Return whether ``one_score`` holds for all rows of counts."""
+    return bool(counts.select(one_score(counts.columns).all()).item())
+
+
 def no_score_below() -> pl.Expr:
     """Return for each row of counts whether no score lies below its threshold."""
     # Sums of weights are rounded: a weight that does not change the sum counts as 0.

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.counts.resolution import one_score, without_claims
+from nci_frames.counts.resolution import every_row_exact, without_claims
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.metrics import asked_metric, called_metric
@@ -144,7 +144,7 @@ class AskedLog:
             if "prevalence" in called_metric(self._metric).meta.root_names():
                 asked["prevalence"] = list(prevalence)
         judged, rates = self.log.judged, self.rates
-        if question.own and judged is not None and not judged.select(one_score(judged.columns).all()).item():
+        if question.own and judged is not None and not every_row_exact(judged):
             # Where it is judged on a grid, a threshold above all scores is none of the candidates.
             rates = without_claims(rates)
         points = select_operating_points(rates, **asked)

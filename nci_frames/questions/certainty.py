@@ -8,7 +8,7 @@ from typing import Literal
 
 import polars as pl
 
-from nci_frames.counts.resolution import one_score
+from nci_frames.counts.resolution import every_row_exact
 from nci_frames.counts.strata import weighted_sums
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.areas.pr import PR_AUC
@@ -49,8 +49,9 @@ class Resampled:
     def __init__(
         self, log: LogCounts, leading: Sequence[str], *, repeats: int, etas: Sequence[float] = ()
     ) -> None:
+        self._log = log
         #: Number of resampled logs, and prevalences at which areas are computed.
-        self.repeats, self._etas, self._log = repeats, etas, log
+        self.repeats, self._etas = repeats, etas
         self.models = models = tuple(leading[:MOST_RESAMPLED])
         self.drawn = drawn = log.drawn
         #: The key whose values are drawn whole; None draws rows.
@@ -78,8 +79,7 @@ class Resampled:
         else:
             on = ["model", "threshold"]
             found = self.every.join(steps, on=on, how="semi", nulls_equal=True).select(_CELLS)
-        exact = self.every.select(one_score(self.every.columns).all()).item()
-        return found.with_columns(resolution=pl.lit("exact")) if exact else found
+        return found.with_columns(resolution=pl.lit("exact")) if every_row_exact(self.every) else found
 
     def curves(self, area: Area) -> pl.DataFrame:
         """Return the counts to resample for an area."""

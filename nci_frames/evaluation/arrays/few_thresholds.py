@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nci_frames.counts.resolution import in_precision_of, one_score
+from nci_frames.counts.resolution import every_row_exact, in_precision_of
 from nci_frames.schemas import CELLS, COUNTS, NEGATIVES, POSITIVES, in_runs
 
 
@@ -26,7 +26,7 @@ def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, *units: str) -> pl
     cells = pl.col(CELLS)
     on = [name for name in group if name in points.columns]
     wanted = points.select(*on, "threshold")
-    if not counts.select(one_score(counts.columns)).to_series().all():
+    if not every_row_exact(counts):
         # On a grid every bucket has every threshold.
         found = counts.join(wanted, on=[*on, "threshold"], how="semi", nulls_equal=True)
         return found.select(*group, *units, "threshold", cells)

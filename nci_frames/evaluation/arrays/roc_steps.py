@@ -10,7 +10,7 @@ import polars.selectors as cs
 from numpy.typing import NDArray
 
 from nci_frames.base.typing import Flags, FloatPair, Floats, Rows
-from nci_frames.counts.resolution import no_score_below, one_score
+from nci_frames.counts.resolution import every_row_exact, no_score_below, one_score
 from nci_frames.schemas import CELLS, LIGHTEST, NEGATIVES, POSITIVES, group_starts, is_sorted, runs_together
 
 _WORTH = ["effective_positives", "effective_negatives"]
@@ -118,7 +118,7 @@ def curve_parts(frame: pl.DataFrame, keys: list[str], *, of_scores: bool = False
         *keys, __complete=no_score_below(), __positives=POSITIVES, __negatives=NEGATIVES,
         __one=pl.col(LIGHTEST) if one else float(frame.schema["tp"].is_integer()),
     )  # fmt: skip
-    exact = bool(frame.select(one_score(frame.columns).all()).item())
+    exact = every_row_exact(frame)
     ends = np.append(first[1:], len(frame))
     for part in runs_together(first, _ROWS_AT_A_TIME):
         begin, end = int(first[part.start]), int(ends[part.stop - 1])
@@ -163,9 +163,9 @@ def _steps(
     before[last] -= 1
     opening = start[(rows[start] == top[::-1]) & ~(below & (size == 1))]
     before[opening] = 0
-    # Sums of weights are rounded: where no row lies below the lowest threshold, it alone misses exactly none.
 
     def ends(of: NDArray[Any], all_rows: NDArray[Any]) -> FloatPair:
+        # Sums of weights are rounded: only all rows themselves are exactly the share 1.
         shares = _with(of[before], opening, 0), _with(of[rows], last, all_rows[below])
         if len(all_rows) == 1:
             return shares[0] / all_rows, shares[1] / all_rows

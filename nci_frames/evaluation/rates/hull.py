@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.typing import Flags, Floats, Frame, Rows
-from nci_frames.counts.resolution import one_score, without_claims
+from nci_frames.counts.resolution import every_row_exact, without_claims
 from nci_frames.schemas import COUNTS, RATES, checked, collect, group_starts
 
 #: With fewer exact counts, removing rows would take longer than using them.
@@ -123,7 +123,7 @@ def highest_of_each_tpr(counts: pl.DataFrame) -> pl.DataFrame:
         Counts or rates by model, keys and threshold, sorted by them.
     """
     whole = counts.schema["tp"].is_integer() and counts.schema["fp"].is_integer()
-    if len(counts) <= _MANY or not whole or not counts.select(one_score(counts.columns).all()).item():
+    if len(counts) <= _MANY or not whole or not every_row_exact(counts):
         return counts
     first = group_starts(counts, ["model", *COUNTS.keys(counts.columns)])
     true = counts["tp"].to_numpy()

@@ -17,7 +17,7 @@ from nci_frames.base.arguments import beta_values, check_allowed
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.threads import map_in_threads
 from nci_frames.base.typing import Floats, Rows
-from nci_frames.counts.resolution import one_score
+from nci_frames.counts.resolution import every_row_exact
 from nci_frames.evaluation.areas.area import Area, Logs, area_of
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.lowest import supported_from
@@ -221,10 +221,9 @@ def resample_models(
     if not groups or area is None:
         return groups
     by = groups[0][0].histogram.group.columns
-    if certified is None and "resolution" in frame.columns:
-        certified = partial(areas_of, logs.without_units(frame), asked.prevalence, [area])
-    if certified is not None and not frame.select(one_score(frame.columns).all()).item():
-        unknown = partial(_unknown, _gaps(certified(), by))
+    if (certified is not None or "resolution" in frame.columns) and not every_row_exact(frame):
+        own = certified or (lambda: areas_of(logs.without_units(frame), asked.prevalence, [area]))
+        unknown = partial(_unknown, _gaps(own(), by))
         groups = [[one._replace(unknown=unknown) for one in models] for models in groups]
     if area.support is None:
         return groups

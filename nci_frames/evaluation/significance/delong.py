@@ -7,7 +7,7 @@ import polars as pl
 
 from nci_frames.base.normal import normal_quantile, on_logit
 from nci_frames.base.typing import Floats, Frame
-from nci_frames.counts.resolution import one_score
+from nci_frames.counts.resolution import every_row_exact
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.roc import ROC_AUC, newcombe_variance, score_bounds, with_unseen
 from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
@@ -112,7 +112,7 @@ def auc_interval(counts: Frame, /, *, method: Method = "score", level: float = 0
     else:
         lower, upper = on_logit(value, z * error)
         error = np.where(np.isnan(lower), np.nan, error)
-    if "resolution" in frame.columns and not frame.select(one_score(frame.columns).all()).item():
+    if "resolution" in frame.columns and not every_row_exact(frame):
         # Between two thresholds of a grid, the area of the log itself is not known exactly.
         certified = areas_of(summed_counts(frame), "observed", [ROC_AUC])
         own = certified["value"].to_numpy()
