@@ -177,10 +177,13 @@ def _edges_of_bins(positives: Rows, negatives: Rows, traffic: Rows) -> tuple[lis
         Number of rows that reach each edge: first all rows, then those that reach each threshold, ascending.
     """
     wanted = {edge for reached in (positives, negatives) for edge in _edges(reached, _QUANTILES)}
+    wanted -= {len(traffic)}
     every = np.stack([2 * positives, negatives, traffic])
-    several = _spaced(wanted - {len(traffic)}, every, 0, _LEAST_IN_BIN)
-    # Of two bins the weights do not matter, and the lower one may lack positives.
-    few = [0, *(several or _spaced(wanted - {len(traffic)}, every[1:], 0, _LEAST_IN_BIN)[-1:])]
+    several = _spaced(wanted, every, 0, _LEAST_IN_BIN)
+    # Of two bins the weights do not matter, and the lower one may lack positives; not the higher one, since
+    # scores with few positives by chance would seem to separate the classes in reverse.
+    high = {edge for edge in wanted if 2 * positives[edge] >= _LEAST_IN_BIN}
+    few = [0, *(several or _spaced(high, every[1:], 0, _LEAST_IN_BIN)[-1:])]
     tail = {*_edges(positives, 1 - _TAIL)} - {len(traffic)}
     return few, [*few, *_spaced(tail, np.stack([positives, traffic]), few[-1], _LEAST_IN_TAIL)]
 

@@ -46,6 +46,16 @@ def test_a_bin_of_fewer_than_ten_negatives_is_joined_to_the_next():
     assert found[0].select(told).equals(found[1].select(told))
 
 
+def test_scores_of_no_positive_do_not_separate_the_classes_in_reverse():
+    """Of ten positives none scores as high as a tenth of the negatives, by chance."""
+    place = {"model": "a", "threshold": [0.5, 0.9]}
+    reference = counts_at(np.array([8, 0]), np.array([300, 100]), 10, 1000, **place)
+    traffic = pl.DataFrame({**place, "above": [4000, 900], "below": [6000, 9100]})
+    for method in ("em", "adjusted_count", "matching"):
+        found = nf.estimate_prevalence(reference, traffic, method=method)
+        assert found["prevalence"].item() == pytest.approx(0.2)
+
+
 bins = st.lists(st.tuples(*[st.integers(20, 200)] * 3), min_size=2, max_size=8)
 
 
