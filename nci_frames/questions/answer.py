@@ -11,6 +11,7 @@ import polars as pl
 from nci_frames.counts.resolution import every_row_exact, without_claims
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
+from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.metrics import asked_metric, called_metric
 from nci_frames.evaluation.metrics.predictive import pos_fraction, precision
 from nci_frames.evaluation.projection.operating_points import select_operating_points
@@ -20,7 +21,9 @@ from nci_frames.evaluation.rates.hull import roc_convex_hull
 from nci_frames.evaluation.rates.rates import RateInterval
 from nci_frames.evaluation.rates.strata import classes_of_strata
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
-from nci_frames.evaluation.significance.best import best_among, compare_best
+from nci_frames.evaluation.resampling.replicates import resample_models
+from nci_frames.evaluation.resampling.resampling import Asked, Resampling
+from nci_frames.evaluation.significance.best import best_among
 from nci_frames.evaluation.significance.cross_fitting import cross_fit
 from nci_frames.evaluation.support.rule import point_flags
 from nci_frames.questions.certainty import LEAST_REPEATS, MOST_RESAMPLED, Resampled, leading_models
@@ -326,17 +329,22 @@ class AskedLog:
         return found.unique(["model", "threshold"], maintain_order=True)
 
     def _compared(self, counts: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
-        found = compare_best(
-            counts,
-            metric=self._metric,
-            prevalence=list(prevalence),
-            beta=self.question.beta,
-            threshold="own" if self.question.own else None,
-            pos_fraction=self.question.share,
-            units=self._logs.units,
-            repeats=self.repeats,
-        )
+        threshold, shares = "own" if self.question.own else None, self._shares(prevalence)
+        asked = Asked(self._metric, list(prevalence), self.question.beta, threshold, shares)
+        logs = Resampling(self._logs.units, repeats=self.repeats)
+        drawn = resample_models(whole_counts(counts), asked, logs, prior=True)
+        found = best_among(drawn, asked_metric(self._metric), pl.DataFrame())
         return self._everywhere(found, prevalence).select(*_AT, "distinguishable")
+
+    def _shares(self, prevalence: Sequence[float]) -> float | list[float] | None:
+        """Return the budget of alerts that resampled logs keep, at ascending prevalences.
+
+        With a confidence, models are compared at the share of alerts that they have at sure thresholds.
+        """
+        if self.question.confidence is None:
+            return self.question.share
+        shares = self._points(prevalence).group_by("prevalence").agg(share=pos_fraction().max())
+        return shares.sort("prevalence")["share"].fill_null(0.0).to_list()
 
     def _compared_areas(self, area: Area, prevalence: Sequence[float]) -> pl.DataFrame:
         drawn = self._logs.by_area(area, prevalence, self.repeats, prior=True)

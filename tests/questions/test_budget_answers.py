@@ -58,6 +58,26 @@ def test_all_models_keep_a_budget_together():
     assert found[0] > asked(5000, 0.9).answer["threshold"][0]
 
 
+@pytest.mark.parametrize(
+    ("alerts", "confidence", "best"), [(25_000, None, "b"), (25_000, 1 - 1e-6, "a"), (5, 0.9, None)]
+)
+def test_models_are_compared_at_the_thresholds_at_which_they_are_ranked(alerts, confidence, best):
+    """With the 100 false positives of the budget b is ahead; with the 58 that are sure it is behind."""
+    fp = list(range(121))
+    counts = pl.DataFrame(
+        {"model": ["a"] * 121 + ["b"] * 121, "threshold": [1 - one / 200 for one in fp] * 2}
+    )
+    counts = counts.with_columns(
+        tp=pl.Series([240 + one // 4 for one in fp] + [120] * 78 + [360] * 43), fp=pl.Series(fp * 2)
+    )
+    counts = counts.with_columns(fn=400 - pl.col("tp"), tn=4000 - pl.col("fp"), resolution=pl.lit("exact"))
+    question = nf.Question(prevalence=1e-4, alerts=alerts, volume=1e6, metric="recall", confidence=confidence)
+    answer = nf.compare_models(counts, prevalence=[1e-4, 0.1], question=question, repeats=100).answer
+    differs = None if best is None else answer["model"] != best
+    assert answer["distinguishable"].to_list() == ([None] * 2 if best is None else differs.to_list())
+    assert best is None or answer["model"][0] == best
+
+
 @pytest.mark.thorough
 def test_a_budget_that_may_be_exceeded_is_told_and_one_that_is_kept_is_not_doubted():
     (plain,), (sure,) = (

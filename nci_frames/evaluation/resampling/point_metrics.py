@@ -185,12 +185,13 @@ def best_f_beta(cells: Cells, prevalence: Sequence[float], beta: Sequence[float]
 _MULTIPLES, _ROWS = 4, 20
 
 
-def near_budget(histogram: Histogram, share: float, etas: list[float]) -> Floats:
+def near_budget(histogram: Histogram, share: float | Sequence[float], etas: list[float]) -> Floats:
     """Return the thresholds that resampled logs may choose within the budget, ascending."""
     tp, fp = (rows.cumsum()[:-1] for rows in histogram.classes)
     positives, negatives = (max(size, 1) for size in histogram.sizes)
-    said = np.min([eta * tp / positives + (1 - eta) * fp / negatives for eta in etas], axis=0)
-    far = said > _MULTIPLES * share + _ROWS / min(positives, negatives)
+    each = zip(etas, np.broadcast_to(share, len(etas)), strict=True)
+    over = [eta * tp / positives + (1 - eta) * fp / negatives - _MULTIPLES * most for eta, most in each]
+    far = np.min(over, axis=0) > _ROWS / min(positives, negatives)
     many = int(np.argmax(far)) if far.any() else len(far)
     return histogram.thresholds[: max(many, 1)][::-1]
 
@@ -199,7 +200,7 @@ class WithinBudget(NamedTuple):
     """A metric of a group, at the lowest threshold within a budget of positive decisions."""
 
     reached: Rows
-    share: float
+    share: Floats
     etas: list[float]
     beta: float
     metric: CalledMetric
@@ -215,7 +216,7 @@ class WithinBudget(NamedTuple):
         metric: str | pl.Expr,
         etas: list[float],
         beta: float,
-        share: float,
+        share: float | Sequence[float],
     ) -> "WithinBudget":
         """Prepare the metric of a log at each prevalence."""
         called = called_metric(metric)
@@ -224,7 +225,8 @@ class WithinBudget(NamedTuple):
         cases = pl.DataFrame(
             [(None, called.label, None, eta, weight) for eta in etas], schema=CASES, orient="row"
         )
-        made = cls(histogram.reached(thresholds), share, etas, beta, called, cases, np.zeros(len(etas)))
+        most, none = np.broadcast_to(np.float64(share), len(etas)), np.zeros(len(etas))
+        made = cls(histogram.reached(thresholds), most, etas, beta, called, cases, none)
         return made._replace(value=made.values(histogram.positives[None], histogram.negatives[None])[0])
 
     def values(self, positives: RowSums, negatives: RowSums) -> Floats:

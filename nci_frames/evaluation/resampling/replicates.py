@@ -105,7 +105,7 @@ def resample(
     SchemaError
         If the counts lack the key ``units``, or ``over``.
     """
-    own, pos_fraction, fixed = asked.own, asked.pos_fraction, asked.fixed
+    own, budget, fixed = asked.own, asked.pos_fraction, asked.fixed
     thresholds = None if fixed is None else np.unique(np.asarray(fixed, np.float64))
     if thresholds is not None and (not len(thresholds) or np.isnan(thresholds).any()):
         raise ParameterError.out_of_range("threshold", fixed, "at least one number")
@@ -118,7 +118,7 @@ def resample(
     etas_of = group_prevalences(asked.prevalence, frame, logs.keys(frame))
 
     def replicated(given: Counted) -> Replicates:
-        chosen = own or pos_fraction is not None
+        chosen = own or budget is not None
         whole, never = _few_steps(given) if chosen else (given, False)
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
         observed = whole.histogram.observed_prevalence
@@ -127,8 +127,8 @@ def resample(
         # positives, or between many scores.
         counts, moved = whole, False
         if not areas:
-            if pos_fraction is not None:
-                points = near_budget(whole.histogram, pos_fraction, etas)
+            if budget is not None:
+                points = near_budget(whole.histogram, budget, etas)
             counts = whole if own else whole.coarser(points)
         elif not metrics and not any(area.of_scores for area in areas):
             steps, moved = few_rows.steps_of_areas(whole.histogram)
@@ -142,8 +142,8 @@ def resample(
         if prior:
             drawn = _with_rare_rows(drawn, counts, logs, areas=bool(areas))
         at_points: PointMetrics | WithinBudget | None = None
-        if metrics and pos_fraction is not None:
-            at_points = WithinBudget.of(bins, points, metrics[0], etas, betas[0], pos_fraction)
+        if metrics and budget is not None:
+            at_points = WithinBudget.of(bins, points, metrics[0], etas, betas[0], budget)
         elif metrics:
             itself = observed if grid is not None else etas[0]
             at_points = PointMetrics.of(bins, points, metrics, grid, itself, betas, own, never=never)

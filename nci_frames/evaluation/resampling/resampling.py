@@ -25,8 +25,9 @@ class Asked(NamedTuple):
     beta: Betas = 1.0
     #: "own" is chosen anew in every resampled log.
     threshold: OwnThreshold | Sequence[float] = None
-    #: Largest share of positive decisions; each log has the lowest threshold within it.
-    pos_fraction: float | None = None
+    #: Largest share of positive decisions, or one for each prevalence, in ascending order; each log has the
+    #: lowest threshold within it.
+    pos_fraction: float | Sequence[float] | None = None
 
     @property
     def metrics(self) -> list[str | pl.Expr]:
