@@ -22,7 +22,7 @@ from nci_frames.evaluation.rates.rates import RateInterval
 from nci_frames.evaluation.rates.strata import classes_of_strata
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.evaluation.resampling.replicates import resample_models
-from nci_frames.evaluation.resampling.resampling import Asked, Resampling
+from nci_frames.evaluation.resampling.resampling import Asked, OwnThreshold, Resampling
 from nci_frames.evaluation.significance.best import best_among
 from nci_frames.evaluation.significance.cross_fitting import cross_fit
 from nci_frames.evaluation.support.rule import point_flags
@@ -329,7 +329,8 @@ class AskedLog:
         return found.unique(["model", "threshold"], maintain_order=True)
 
     def _compared(self, counts: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
-        threshold, shares = "own" if self.question.own else None, self._shares(prevalence)
+        threshold: OwnThreshold = "own" if self.question.own else None
+        shares = self._shares(prevalence)
         asked = Asked(self._metric, list(prevalence), self.question.beta, threshold, shares)
         logs = Resampling(self._logs.units, repeats=self.repeats)
         drawn = resample_models(whole_counts(counts), asked, logs, prior=True)

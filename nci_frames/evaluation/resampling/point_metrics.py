@@ -225,7 +225,7 @@ class WithinBudget(NamedTuple):
         cases = pl.DataFrame(
             [(None, called.label, None, eta, weight) for eta in etas], schema=CASES, orient="row"
         )
-        most, none = np.broadcast_to(np.float64(share), len(etas)), np.zeros(len(etas))
+        most, none = np.broadcast_to(np.asarray(share, np.float64), len(etas)), np.zeros(len(etas))
         made = cls(histogram.reached(thresholds), most, etas, beta, called, cases, none)
         return made._replace(value=made.values(histogram.positives[None], histogram.negatives[None])[0])
 
