@@ -57,12 +57,13 @@ def answer_lines(answer: Answer, /) -> list[str]:
     if 1 < len({*own}) <= len(own) <= order.SOME:
         at = f" (at thresholds {listed(shown)})"
     # Names of rivals come last, as a phone's first screen must show the choice and its value.
-    choice = choice_in_words(best, near, _value(answer, first), at=at, doubted=doubted)
+    choice = choice_in_words(best, near, _value(answer, valued), at=at, doubted=doubted)
     lines += [choice, order_line(answer), said]
     if doubted or first["model"] in answer.imprecise:
         # The log may tell recall where it cannot tell precision.
         first |= {"precision": None}
-    lines.append("" if first["pos_fraction"] is None else _work(answer, first))
+    if first["pos_fraction"] is not None:
+        lines.append(_work(answer, first, several=bool(near or best[1:])))
     return [numbers.sentence(line) for line in lines if line]
 
 
@@ -87,11 +88,10 @@ def short_answer(answer: Answer, /) -> str:
     if not best:
         return f"{_place(answer)}: {_nothing(answer)}"
     here = "in this log " if near is None or doubted else ""
+    value = _value(answer, best[:1] if near else best)
     if near:
         here = f"{_NEAR}: {best[0]['model']} has "
-    first = (
-        f"{_place(answer)}: {order.any_of(_names([*best, *(near or [])]))}, {here}{_value(answer, best[0])}"
-    )
+    first = f"{_place(answer)}: {order.any_of(_names([*best, *(near or [])]))}, {here}{value}"
     return "; ".join(filter(None, [first, order_line(answer), said]))
 
 
@@ -181,36 +181,38 @@ def value_name(question: Question, /) -> str:
     return measure_name(question) + (" a row" if question.cost is not None else "")
 
 
-def _value(answer: Answer, row: _Row) -> str:
-    """Return the name and value of the metric; a cost is for the volume, if given, and per row otherwise."""
+def _value(answer: Answer, best: Sequence[_Row]) -> str:
+    """Return the name and value of the metric of models that tie; a cost is for the volume, or per row."""
     cost = answer.question.cost is not None
     rows = answer.question.volume if cost else None
     shown: Callable[[float], str]
     shown = numbers.format_value if rows is None else lambda number: _amount(number * rows)
     per = "" if not cost else " a row" if rows is None else f" for {quantity(rows, 'row')}"
-    bounds, without = bounds_in_words(row["lower"], row["upper"], shown), _without_model(answer, row, shown)
-    return f"{measure_name(answer.question)} {shown(row['value'])}{per}{bounds}{without}"
+    bounds, without = bounds_in_words(best, shown), _without_model(answer, best[0], shown)
+    return f"{measure_name(answer.question)} {shown(best[0]['value'])}{per}{bounds}{without}"
 
 
 def _without_model(answer: Answer, row: _Row, shown: Callable[[float], str]) -> str:
     """Return the lowest cost without a model, beside that of a row; empty if another metric was asked for."""
-    question = answer.question
-    if question.cost is None:
+    question, costs = answer.question, {}
+    if question.cost is not None:
+        missed, false, *review = question.cost
+        costs["no alert"] = missed * answer.prevalence
+        if question.alerts is None:
+            costs["an alert for every row"] = false * (1 - answer.prevalence) + sum(review)
+    elif question.area is None and called_metric(question.asked).metric.name == "relative_cost":
+        costs["the better of no alert and an alert for every row"] = 1.0
+    else:
         return ""
-    missed, false, *review = question.cost
-    costs = {"no alert": missed * answer.prevalence}
-    if question.alerts is None:
-        costs["an alert for every row"] = false * (1 - answer.prevalence) + sum(review)
     what = min(costs, key=lambda name: costs[name])
     less = ", which is less" if row["value"] > costs[what] * (1 + _ROUNDING) else ""
     return f"; without a model, {what} costs {shown(costs[what])}{less}"
 
 
-def bounds_in_words(
-    lower: float | None, upper: float | None, shown: Callable[[float], str] = numbers.format_value
-) -> str:
-    """Return the bounds of a value in brackets; empty without bounds."""
-    return "" if lower is None or upper is None else f" (95 %: {shown(lower)} to {shown(upper)})"
+def bounds_in_words(best: Sequence[_Row], shown: Callable[[float], str] = numbers.format_value) -> str:
+    """Return the bounds of a value in brackets: the widest of models that tie; empty without bounds."""
+    bounds = [row[name] for name in ("lower", "upper") for row in best]
+    return "" if None in bounds else f" (95 %: {shown(min(bounds))} to {shown(max(bounds))})"
 
 
 def _amount(value: float) -> str:
@@ -277,7 +279,7 @@ def _doubt(answer: Answer, best: Sequence[_Row], others: Sequence[_Row]) -> str 
 
 def with_known_order(reason: str, best: Sequence[_Row], others: Sequence[_Row]) -> str:
     """Return why a value is not known, and what is known of the order of several compared models."""
-    if len(best) + len(others) == 1:
+    if not others:
         return reason
     known = order.known_order(_names(best), {row["model"]: row["distinguishable"] for row in others})
     return f"{reason}. {numbers.sentence(known)}"
@@ -308,20 +310,25 @@ def labels_for(question: Question, prevalence: float, row: _Row, /) -> tuple[int
     return found if found is None or question.cost is None else (found[1], found[1])
 
 
-def _work(answer: Answer, row: _Row) -> str:
-    """Return the alerts and the positives found: among the volume if given, and as shares otherwise."""
+def _work(answer: Answer, row: _Row, *, several: bool) -> str:
+    """Return the alerts and the positives found: among the volume if given, and as shares otherwise.
+
+    If *several* models may be chosen, the model is named.
+    """
     recall, precision, flagged = (row[name] or 0.0 for name in ("recall", "precision", "pos_fraction"))
     rows = answer.question.volume
     same = f" ({_SAME_ROWS})" if answer.question.own else ""
     if rows is None:
         right = "" if row["precision"] is None else f", {percent(precision)} of them right"
-        found = f"it finds {percent(recall)} of the positives"
+        found = f"in this log {row['model']}" if several else "it"
+        found += f" finds {percent(recall)} of the positives"
         return f"{found}; {percent(flagged)} of all rows are alerts{right}{same}"
     positives = rows * answer.prevalence
     right = f"{_amount(positives * recall)} of {_amount(positives)} positives found{same}"
     alerts = _amount(rows * flagged)
     alerts += f" alert{'' if alerts == '1' else 's'}{_alerts(answer, row)}"
-    return f"of {quantity(rows, 'row')}: {alerts}, {right}"
+    who = f", {row['model']}" if several else ""
+    return f"of {quantity(rows, 'row')}{who}: {alerts}, {right}"
 
 
 def _alerts(answer: Answer, row: _Row) -> str:

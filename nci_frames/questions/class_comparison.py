@@ -23,6 +23,7 @@ from nci_frames.questions.chosen_model import for_the_first
 from nci_frames.questions.compared import computed
 from nci_frames.questions.order import Lead, read_leads
 from nci_frames.questions.question import check_measure
+from nci_frames.questions.units import with_names
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, checked
 
 #: Largest number of values along the shares of all classes; of classes with so many, as a value takes time by
@@ -100,7 +101,7 @@ class ClassComparison:
         self.metric, self.beta, self.cost = known.name, beta_value(beta), cost
         self.asked: dict[str, Any] = {"beta": self.beta, "cost": cost}
         self.measure = known.in_words(self.beta)
-        frame = collected(class_counts, scenarios=False)
+        frame = with_names(collected(class_counts, scenarios=False))
         if frame["model"].has_nulls():
             raise SchemaError.unnamed_model()
         by = [name for name in ("model", BUCKET, "weight", "label", "decision") if name in frame.columns]

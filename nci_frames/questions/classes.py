@@ -76,7 +76,7 @@ def lines_at(
     first, tested = best[0], comparison.tested and "distinguishable" in best[0]
     near, compared = rivals(others) if tested else (none_near(others), "")
     per = "" if comparison.cost is None else " a row"
-    value = f"{name} {format_value(first['value'])}{per}{bounds_in_words(first['lower'], first['upper'])}"
+    value = f"{name} {format_value(first['value'])}{per}{bounds_in_words(best[:1] if near else best)}"
     doubted = not first["supported"]
     if doubted:
         told = f"This log cannot tell the value: {first['reason']}"

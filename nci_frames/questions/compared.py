@@ -15,7 +15,7 @@ from nci_frames.questions import places
 from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.question import Question
 from nci_frames.questions.undefined import observed_prevalence, totals
-from nci_frames.questions.units import CountSegments
+from nci_frames.questions.units import CountSegments, with_names
 from nci_frames.schemas import COUNTS, WEIGHT, collect, has_strata, within
 
 T = TypeVar("T")
@@ -55,7 +55,7 @@ class Compared:
         count_segments: CountSegments | None = None,
     ) -> None:
         check_repeats(repeats, 2)
-        self._counts = collect(counts, COUNTS, strata=True)
+        self._counts = with_names(collect(counts, COUNTS, strata=True))
         segments = [segments] if isinstance(segments, str) else list(segments)
         self._log = LogCounts(self._counts, unit_counts, segments=segments, fold=fold, repeat=repeat)
         #: Prevalence of each segment in the field, and its share of the traffic if known; None if all

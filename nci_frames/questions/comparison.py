@@ -22,7 +22,7 @@ from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.log_tables import METRICS
 from nci_frames.questions.question import Question
 from nci_frames.questions.undefined import segment_sizes, undefined_groups
-from nci_frames.questions.units import Pools
+from nci_frames.questions.units import Pools, with_names
 from nci_frames.schemas import checked
 from nci_frames.tables.numbers import f_beta_name
 
@@ -299,7 +299,7 @@ class Comparison(AnswerTables):
             return self._log
         known = self._answer_thresholds
         at = known.values() if isinstance(known, dict) else [known]
-        return self._log.with_units(self._count_segments([*at]), self.segments)
+        return self._log.with_units(with_names(self._count_segments([*at])), self.segments)
 
     def _repr_html_(self) -> str | None:
         from nci_frames.questions.notebook import notebook_html  # noqa: PLC0415  (only a notebook needs it)

@@ -17,7 +17,7 @@ from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.rates.rates import RateInterval, compute_rates
 from nci_frames.evaluation.rates.strata import of_strata, summed_counts
 from nci_frames.evaluation.significance.shift import corrected_shifts, shift_tests
-from nci_frames.questions.units import Pools
+from nci_frames.questions.units import Pools, with_names
 from nci_frames.schemas import BUCKET, CELLS, COUNTS, RATES, SHIFTS, SUPPORT, WEIGHT, collect
 
 
@@ -46,7 +46,7 @@ class LogCounts:
         #: Counts by segments and repeats, pooled over units; and to resample, by units if there are any.
         self.rows = self.drawn = Pools(counts, segments, repeat, units=None)
         if unit_counts is not None:
-            by_unit = collect(unit_counts, COUNTS, strata=True)
+            by_unit = with_names(collect(unit_counts, COUNTS, strata=True))
             COUNTS.need_keys(by_unit, [repeat], "repeat")
             self.drawn = Pools(by_unit, segments, repeat)
         elif BUCKET in {*counts.columns} - {*segments}:

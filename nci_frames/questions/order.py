@@ -283,8 +283,6 @@ def known_order(best: Sequence[str], others: Mapping[str, bool | None], /) -> st
     'still, it shows that a is significantly better than 1 of 2 others; not distinguishable from it: c'
     >>> known_order(["a"], {"b": False})
     'nor does it show which model is best: the best in this log is a; not distinguishable from it: b'
-    >>> known_order(["a"], {})
-    'the best in this log is a'
     """
     names, are, them = listed(best, SOME), *(("is", "it") if len(best) == 1 else ("are", "them"))
     worse, equal, untold = (

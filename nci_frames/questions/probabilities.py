@@ -10,7 +10,7 @@ from nci_frames.charts.probabilities import chart_calibration, chart_decision_cu
 from nci_frames.evaluation.probabilities.calibration import calibration_curve
 from nci_frames.evaluation.probabilities.decisions import decision_curve
 from nci_frames.evaluation.probabilities.proper_scores import proper_scores
-from nci_frames.questions.answer_lines import bounds_in_words
+from nci_frames.questions.answer_lines import bounds_in_words, percent
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import ReportQuestion, at_asked, picture, shown_models
 from nci_frames.schemas import beside, rows_where, within
@@ -115,8 +115,8 @@ def _come_true(row: dict[str, Any], name: str) -> str | None:
     predicted, observed, lower, upper = (row[each + name] for each in names)
     if predicted is None:
         return None
-    bounds = bounds_in_words(lower, upper, format_grid)
-    return f"{format_grid(predicted)} are positive in {format_grid(observed)} of cases{bounds}"
+    bounds = bounds_in_words([{"lower": lower, "upper": upper}], percent)
+    return f"{format_grid(predicted)} are positive in {percent(observed)} of cases{bounds}"
 
 
 @within()

@@ -15,6 +15,20 @@ from nci_frames.schemas import BUCKET, COUNTS, RATES, WEIGHT
 CountSegments = Callable[[Sequence[float]], pl.DataFrame]
 
 
+def with_names(counts: pl.DataFrame) -> pl.DataFrame:
+    """Give a model whose name is empty another name, so that a reader sees it in sentences and tables.
+
+    >>> with_names(pl.DataFrame({"model": ["", "a"]}))["model"].to_list()
+    ['(no name)', 'a']
+    """
+    models, name = counts["model"].unique(), "(no name)"
+    if "" not in models:
+        return counts
+    while name in models:
+        name = f"({name})"
+    return counts.with_columns(pl.col("model").replace("", name)).sort("model", maintain_order=True)
+
+
 class Pools:
     """Counts by segments, repeats and buckets of units, pooled over some of them once for all tables.
 

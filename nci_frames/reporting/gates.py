@@ -144,6 +144,11 @@ def bounded(row: Mapping[str, Any], name: str = "value") -> str:
     return written(row[name]) + bounds
 
 
+def why_undecided(row: Mapping[str, Any]) -> str:
+    """Return the reason of a verdict; without one, the bounds contain the limit."""
+    return row["reason"] or "the bounds contain the limit"
+
+
 def _notes(row: Mapping[str, Any], numbers: Mapping[str, str]) -> Iterator[str]:
     """Yield the reference of the value, and the reason of the verdict."""
     if numbers["reference"]:
@@ -152,7 +157,5 @@ def _notes(row: Mapping[str, Any], numbers: Mapping[str, str]) -> Iterator[str]:
         yield f"was {numbers['reference']}{change}"
     if row["rival"] is not None:
         yield f"the value is the lead over {row['rival']}"
-    if row["reason"] is not None:
-        yield row["reason"]
-    elif row["verdict"] == "undecided":
-        yield "the bounds contain the limit"
+    if row["reason"] is not None or row["verdict"] == "undecided":
+        yield why_undecided(row)

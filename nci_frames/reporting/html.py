@@ -81,7 +81,7 @@ def _along(comparison: ClassComparison, name: str) -> Iterator[tuple[list[str], 
     leads, curves = comparison.leads[name], comparison.curves.filter(pl.col("class") == name)
     best, others = leads_in_words(leads, number=percent) or "no model", "the others in proportion"
     along = "along" if len(leads) > 1 else "whatever"
-    told = f"Best {along} the share of class {name}, {others}: {best}"
+    told = f"In this log the best {along} the share of class {name}, {others}: {best}"
     for (share,), part in curves.group_by("share", maintain_order=True):
         rows, where = part, f"Where class {name} has {numbers.format_grid(100 * share)} %, {others}"
         if share == comparison.shares[name]:

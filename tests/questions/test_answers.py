@@ -259,7 +259,10 @@ def test_tied_models_are_named_with_the_threshold_of_each():
     assert answer_lines(compared.said)[1].startswith("Choose a or b (at thresholds 0.3, 0.7): F1 ")
     # Models without a false alarm have the same precision in the log, which tells nothing of its order.
     alerts = answer_lines(ask_two([0.01, 0.5], [5, 9], [0, 0], (10, 100), metric="precision"))
-    assert alerts[1].startswith("Best in this log: a or b at threshold 0.5, precision 1.000 ")
+    # Their bounds are the widest of both, and who finds what is told of one of them.
+    assert alerts[1] == "Best in this log: a or b at threshold 0.5, precision 1.000 (95 %: 0.000 to 1.000)"
+    assert alerts[-1].startswith("In this log a finds 50 % of the positives; ")
+    assert not any("the best in this log" in line for line in alerts)
 
 
 @pytest.mark.thorough
@@ -325,6 +328,24 @@ def test_an_answer_says_where_no_model_costs_less(eta: float, said: str) -> None
     counts = counts_at([80, 90], [100, 400], 100, 1000)
     lines = answer_lines(nf.compare_models(counts, prevalence=[1e-3, 0.5], question=asked).said)
     assert lines[1].endswith(f"; without a model, {said}")
+
+
+@pytest.mark.parametrize(("false", "less"), [(1, ""), (500, ", which is less")])
+def test_a_relative_cost_stands_beside_that_of_no_model(false: int, less: str) -> None:
+    asked = nf.Question(prevalence=0.1, metric="relative_cost", threshold=0.5)
+    counts = counts_at([80], [false], 100, 1000)
+    lines = answer_lines(nf.compare_models(counts, prevalence=[1e-3, 0.5], question=asked).said)
+    both = "; without a model, the better of no alert and an alert for every row costs 1.000"
+    assert lines[1].endswith(f"{both}{less}")
+
+
+def test_a_model_whose_name_is_empty_has_one_in_every_table() -> None:
+    counts = counts_at([80, 60], [100, 400], 100, 1000).with_columns(pl.col("model").replace("a", ""))
+    compared = nf.compare_models(counts, prevalence=[0.1, 0.5], threshold=0.5, repeats=20)
+    assert answer_lines(compared.said)[1].startswith("Choose (no name) at threshold 0.5: F1 ")
+    assert all({*table["model"]} <= {"(no name)", "b"} for table in (compared.points, compared.answer))
+    third = counts.vstack(counts.head(1).with_columns(model=pl.lit("(no name)"))).sort("model")
+    assert {*nf.compare_models(third, repeats=20).answer["model"]} == {"((no name))", "(no name)", "b"}
 
 
 def test_one_alert_is_no_plural():

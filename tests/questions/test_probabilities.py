@@ -7,6 +7,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.counts.score_scale import are_probabilities
+from nci_frames.questions.answer_lines import percent
 from nci_frames.questions.report import answered, report_charts
 from nci_frames.tables.numbers import format_grid
 from tests.comparisons import altered, questions
@@ -39,8 +40,9 @@ def test_the_sentences_are_those_of_the_tables():
         mixed = curve.filter(pl.col("observed").is_between(0, 1, closed="none"))
         row = mixed.sort((pl.col("predicted") - 0.8).abs()).row(0, named=True)
         names = ("predicted", "observed", "lower", "upper")
-        predicted, share, lower, upper = (format_grid(row[name]) for name in names)
-        told = f"about {predicted} are positive in {share} of cases (95 %: {lower} to {upper})"
+        predicted, *shares = (row[name] for name in names)
+        share, lower, upper = map(percent, shares)
+        told = f"about {format_grid(predicted)} are positive in {share} of cases (95 %: {lower} to {upper})"
         assert told in alarms
     values = [
         nf.proper_scores(counts, prevalence=0.01, metrics="brier", adjusted=adjusted)["value"].item()

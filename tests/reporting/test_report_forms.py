@@ -23,8 +23,9 @@ from nci_frames.reporting.gates import RunSummary
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.live import live_numbers
 from nci_frames.reporting.markdown import render_markdown
+from nci_frames.reporting.templates import NUMBERS, template
 from nci_frames.reporting.terminal import print_answer, render_text
-from nci_frames.tables.numbers import UNDEFINED, format_value
+from nci_frames.tables.numbers import UNDEFINED, format_cell, format_value
 from tests.chart_specs import rows_of
 from tests.comparisons import MODELS, altered, comparison, printed, questions
 from tests.hostile import NAMES
@@ -117,7 +118,7 @@ def test_equal_comparisons_give_equal_text_whatever_the_order_of_rows():
 
 def test_names_in_json_are_names():
     content = parsed(hostile(), title=NAMES[0])
-    assert content["models"] == sorted([*NAMES, "none"])
+    assert content["models"] == sorted([*(name or "(no name)" for name in NAMES), "none"])
     values = [
         row["=a|<b>{{7*7}}"] for row in content["questions"]["segment-areas"]["rows"] if row["rank"] == 1
     ]
@@ -331,3 +332,9 @@ def test_bands_of_folds_are_of_few_models():
     assert len({row["model"] for row in rows_of(spec)}) == 4
     few = report_charts(comparison(folds=3))["folds"].to_dict()
     assert {row["model"] for row in rows_of(few)} == set(MODELS)
+
+
+def test_the_page_breaks_no_option_of_a_command_after_a_hyphen():
+    parts = template("parts.html.jinja", cell=format_cell, **NUMBERS).module
+    shown = '<span class="option">--budget</span> 5 &lt;x&gt;'
+    assert str(parts.unbroken("plan-labels LOG --budget 5 <x>")) == f"plan-labels LOG {shown}"  # type: ignore[attr-defined]

@@ -120,11 +120,14 @@ def asked(job: Job, gate: Gate) -> dict[str, str]:
 
 def overall(verdicts: pl.DataFrame) -> Verdict:
     """Return the overall verdict: "fail" if a blocking gate fails, "undecided" if that ends the run."""
-    if len(verdicts.filter(verdict="fail", severity="block")):
-        return "fail"
-    if len(verdicts.filter(verdict="undecided", undecided="fail")):
-        return "undecided"
-    return "pass"
+    ended = verdicts.filter(ending())["verdict"]
+    return "pass" if ended.is_empty() else "fail" if "fail" in ended else "undecided"
+
+
+def ending() -> pl.Expr:
+    """Return whether a verdict ends the run: a blocking gate fails, or is undecided and must not be."""
+    failed = (pl.col("verdict") == "fail") & (pl.col("severity") == "block")
+    return failed | ((pl.col("verdict") == "undecided") & (pl.col("undecided") == "fail"))
 
 
 def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:

@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 
 from nci_frames.base.json_text import json_text
-from nci_frames.jobs.gates.judge import overall
+from nci_frames.jobs.gates.judge import ending, overall
 from nci_frames.jobs.history import count_arrivals
 from nci_frames.jobs.job_file.gates import Gate
-from nci_frames.reporting.gates import bounded, promised, segment_name
+from nci_frames.reporting.gates import bounded, promised, segment_name, why_undecided
 
 #: Maximum length of the line for a chat, without the link.
 _LINE = 600
@@ -73,7 +73,7 @@ def as_json(facts: Mapping[str, Any], name: str, table: pl.DataFrame) -> str:
 
 
 def chat_line(job: str, run: str, verdicts: pl.DataFrame, arrived: pl.DataFrame, link: str) -> str:
-    """Return one line for a chat message: number of passed gates, other gates, and unusual files.
+    """Return one line for a chat message: number of gates, those that fail or end the run, and unusual files.
 
     Control characters in names are escaped, so that the result is a single line.
     """
@@ -81,13 +81,15 @@ def chat_line(job: str, run: str, verdicts: pl.DataFrame, arrived: pl.DataFrame,
     line = f"{job} {run}: {overall(verdicts).upper()}"
     line += f" ({numbers['pass']} passed, {numbers['fail']} failed, {numbers['undecided']} undecided)"
     # Only three are named: first those that end the run.
-    failed = verdicts.filter(verdict="fail").sort("severity", maintain_order=True).to_dicts()
-    for row in failed[:3]:
-        where = "" if row["segment"] is None else f", {segment_name(row['segment'])}:"
-        line += f"; {row['gate']}: {row['model']}{where} {row['metric']} {bounded(row)}"
-        line += f", promised {promised(row)}"
-    if len(failed) > 3:
-        line += f"; and {len(failed) - 3} more"
+    failed, ends = pl.col("verdict") == "fail", ending()
+    named = verdicts.filter(failed | ends).sort(~ends, ~failed, maintain_order=True).to_dicts()
+    for row in named[:3]:
+        where = "any model" if row["model"] is None else row["model"]
+        where += "" if row["segment"] is None else f", {segment_name(row['segment'])}:"
+        line += f"; {row['gate']}: {where} {row['metric']} {bounded(row)}, promised {promised(row)}"
+        line += "" if row["verdict"] == "fail" else f", undecided: {why_undecided(row)}"
+    if len(named) > 3:
+        line += f"; and {len(named) - 3} more"
     unusual = {name: number for name, number in count_arrivals(arrived).items() if number and name != "new"}
     if unusual:
         line += f"; files: {', '.join(f'{number} {name}' for name, number in unusual.items())}"

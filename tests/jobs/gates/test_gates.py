@@ -438,6 +438,15 @@ def test_the_chat_message_is_one_line_whatever_the_names():
     warned = [rows[0] | {"gate": f"warns {number}", "severity": "warn"} for number in range(3)]
     several = pl.DataFrame([*warned, rows[0]], infer_schema_length=None)
     assert "4 failed, 0 undecided); gate: evil" in chat_line("job", "run-1", several, ARRIVED, "report")
+    unsure = rows[0] | {"gate": "unsure", "verdict": "undecided", "undecided": "fail"}
+    unknown = unsure | {"gate": "unknown", "model": None, "reason": "there are no rows"}
+    weak = unsure | {"gate": "weak", "undecided": "warn"}
+    open_ = pl.DataFrame([weak, warned[0], unsure, unknown], infer_schema_length=None)
+    told = chat_line("job", "run-1", open_, ARRIVED, "report")
+    assert "; unsure: evil" in told
+    assert ", promised ≥ 0.9, undecided: the bounds contain the limit; unknown: any model recall " in told
+    assert ", undecided: there are no rows; warns 0: evil" in told
+    assert "weak" not in told
     long = pl.DataFrame([rows[0] | {"gate": "g" * 700}], infer_schema_length=None)
     told = chat_line("job", "run-1", long, ARRIVED, "out/report.html")
     assert told.endswith("ggg...; report: out/report.html")
