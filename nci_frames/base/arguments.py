@@ -237,10 +237,20 @@ def grid_numbers(text: str) -> list[float]:
     if log and start <= 0:
         raise ValueError("a log grid must start above 0")
     with np.errstate(all="ignore"):
-        numbers = (np.geomspace if log else np.linspace)(start, stop, int(count))
+        numbers = (np.geomspace if log else even_numbers)(start, stop, int(count))
     if not np.isfinite(numbers).all():
         raise ValueError("start and stop are too far apart")
     return cast("list[float]", numbers.tolist())
+
+
+def even_numbers(start: float, stop: float, count: int) -> NDArray[np.float64]:
+    """Return evenly spaced numbers; 0.3 is 0.3, where ``numpy.linspace`` gives 0.30000000000000004.
+
+    >>> even_numbers(0, 1, 11)[3], even_numbers(-5, 5, 101)[54]
+    (np.float64(0.3), np.float64(0.4))
+    """
+    place = np.arange(1, count - 1)
+    return np.array([start, *((count - 1 - place) * start + place * stop) / (count - 1), stop], np.float64)
 
 
 def number_of(text: str) -> float:

@@ -7,7 +7,7 @@ from typing import Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from nci_frames.base.arguments import MOST_THRESHOLDS, grid_numbers, number_list, threshold_grid
+from nci_frames.base.arguments import MOST_THRESHOLDS, even_numbers, grid_numbers, number_list, threshold_grid
 from nci_frames.base.errors import ParameterError
 from nci_frames.schemas import checked
 
@@ -41,10 +41,10 @@ def uniform_thresholds(n: int) -> list[float]:
     Examples
     --------
     >>> import nci_frames as nf
-    >>> nf.uniform_thresholds(5)
-    [0.0, 0.25, 0.5, 0.75, 1.0]
+    >>> nf.uniform_thresholds(11)[3:5]
+    [0.3, 0.4]
     """
-    return cast("list[float]", np.linspace(0.0, 1.0, _number(n)).tolist())
+    return cast("list[float]", even_numbers(0, 1, _number(n)).tolist())
 
 
 @checked
