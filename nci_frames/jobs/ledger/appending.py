@@ -15,7 +15,7 @@ import polars as pl
 from deltalake.exceptions import CommitFailedError
 
 from nci_frames.base.arguments import check_utf8
-from nci_frames.base.errors import ConflictError, NciFramesError, SchemaError, SourceError
+from nci_frames.base.errors import ConflictError, InvalidRowsError, NciFramesError, SchemaError, SourceError
 from nci_frames.base.messages import SHOWN_FILES, Option, listed, quantity
 from nci_frames.jobs.ledger.counting import SourceCounts, check_columns, count_file
 from nci_frames.jobs.ledger.files import SourceFile, identify
@@ -97,6 +97,19 @@ class Item:
                 stored_type(dtype, column)
         return typed
 
+    def labelled(self, known: str | None) -> str | None:
+        """Return the label of negatives in all files; refuse a file with another one than *known*.
+
+        A file that has only one label may have misspelt it: alone, it would count as the negative one.
+        """
+        found = None if self.counts is None else self.counts.totals.get("negative_label")
+        if None not in (known, found) and known != found:
+            msg = "negatives have another label than in earlier files"
+            hint = "check the spelling of the labels, and which of them is positive"
+            where = repr(self.file.path)
+            raise InvalidRowsError(msg, where=where, found=f"{found!r}, and before {known!r}", hint=hint)
+        return known or found
+
     def entries(self, run: str) -> list[tuple[str, dict[str, Any]]]:
         """Return the entries of the file for a run."""
         if self.earlier is not None and self.event == "moved":
@@ -173,6 +186,8 @@ class Work:
             return real(str(Path(path).parent)), Path(path).name
 
         by_place = {place(state.path): state for state in states.values() if state.active}
+        labels = (state.facts.get("negative_label") for state in by_place.values())
+        self._negative_label = next(filter(None, labels), None)
         here = {item.identity for item in self._items}
         at = {item.file.path: item.identity for item in self._items}
         taken: set[str] = set()
@@ -210,12 +225,13 @@ class Work:
 
         *dtypes* are the types of the ledger, none if it is new.
         """
+        label = self._negative_label
         for item in self.new:
             if item.counts_already:
                 continue
             with item.blamed():
                 item.counts = item.counts or count_file(item.file, item.identity, self.settings)
-                dtypes = item.typed(item.counts.dtypes, dtypes)
+                dtypes, label = item.typed(item.counts.dtypes, dtypes), item.labelled(label)
         return dtypes
 
     def refuse(self) -> None:

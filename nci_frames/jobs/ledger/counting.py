@@ -14,6 +14,7 @@ from nci_frames.base import errors
 from nci_frames.base.errors import InvalidRowsError, NciFramesError, ParameterError, SchemaError, SourceError
 from nci_frames.base.messages import quantity
 from nci_frames.counting.count import tally_scan
+from nci_frames.counting.logs.labels import as_label
 from nci_frames.counting.logs.opened import READ_ERRORS, ignored_weights
 from nci_frames.counting.logs.opening import open_source
 from nci_frames.counting.logs.paths import NULL_KEY, is_csv
@@ -34,7 +35,8 @@ class SourceCounts(NamedTuple):
 
     #: Columns: keys, threshold, positives, negatives.
     increments: pl.DataFrame
-    #: Control totals by name: bytes, rows, counted, dropped (by reason), positives, negatives, cells.
+    #: Control totals by name: bytes, rows, counted, dropped (by reason), positives, negatives, cells; and the
+    #: label of negatives, unless labels are 0/1 or the file has none.
     totals: Mapping[str, Any]
     #: Types of the keys and of the score.
     dtypes: Mapping[str, pl.DataType]
@@ -96,10 +98,24 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
             "counted": tally.counted,
             "dropped": tally.dropped,
             **increments.select(pl.col("positives", "negatives").sum(), cells=pl.len()).row(0, named=True),
+            **_negative_label(frame, settings),
         },
         dtypes={name: schema[name] for name in [*settings.keys, "score"]},
         warnings=(*warned, *others),
     )
+
+
+def _negative_label(frame: pl.DataFrame, settings: CountingSettings) -> dict[str, str]:
+    """Return the other label than the positive one, by the name ``negative_label``, if there is one."""
+    if settings.label is None or settings.positive is None:
+        return {}
+    labels = frame[settings.label].drop_nulls()
+    positive = as_label(settings.positive, labels.dtype, settings.label)
+    other = next((label for label in labels.unique().to_list() if label != positive), None)
+    if other is None:
+        return {}
+    # Whole numbers are written alike in all types.
+    return {"negative_label": str(int(other) if isinstance(other, float) and other.is_integer() else other)}
 
 
 @contextlib.contextmanager

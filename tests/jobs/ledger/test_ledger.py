@@ -364,6 +364,29 @@ def test_logs_without_a_valid_row_have_counts_without_rows(ledger, tmp_path, col
         assert_frame_equal(ledger.read(), count(nf.scan_predictions(path, **options), thresholds=GRID))
 
 
+@pytest.mark.parametrize(
+    ("positive", "labels", "odd"), [("y", ["y", "n"], "N"), ("y", ["y", "n"], "Y"), (2, [2, 1], 0)]
+)
+def test_a_file_whose_only_label_is_misspelt_is_refused(ledger, tmp_path, positive, labels, odd):
+    """Alone, it would count as the label of negatives."""
+    log = write_log(tmp_path / "log", pl.DataFrame({"model": "a", "label": labels, "score": [0.9, 0.2]}))
+    night = pl.DataFrame({"model": "a", "label": odd, "score": [0.8, 0.1, 0.3]})
+    misspelt = write_log(tmp_path / "odd", night)
+    told = f"found: '{odd}', and before '{labels[1]}'"
+    with pytest.raises(nf.InvalidRowsError, match=told):
+        ledger.append([log, misspelt], positive=positive)
+    ledger.append(log, positive=positive)
+    with pytest.raises(nf.InvalidRowsError, match=told):
+        ledger.append(misspelt, positive=positive)
+    for label in labels:
+        ledger.append(
+            write_log(tmp_path / "night", night.with_columns(label=pl.lit(label))),
+            positive=positive,
+            on_changed="recount",
+        )
+    assert ledger.sources().filter("active")["negatives"].to_list() == [1, 3]
+
+
 def test_types_that_differ_between_files_are_refused(ledger, tmp_path):
     ledger.append(write_log(tmp_path / "a.parquet", random_log(50)))
     with pytest.raises(nf.SchemaError, match="score"):
