@@ -1,9 +1,13 @@
-"""Cases of which the quick tests take the first ones."""
+"""What makes tests quick: the first ones of many cases, and characters without a look at a codec."""
 
 from collections.abc import Iterable
 from typing import Any
 
+import hypothesis.strategies as st
 import pytest
+
+#: All characters of UTF-8. By default Hypothesis asks the codec for each of a million, which takes seconds.
+CHARACTERS = st.characters(exclude_categories=["Cs"])
 
 
 def first_quick(cases: Iterable[Any], quick: int = 1) -> list[Any]:

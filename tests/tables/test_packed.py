@@ -6,10 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nci_frames.tables.packed import packed
+from tests.cases import CHARACTERS
 from tests.chart_specs import unpacked
 
 VALUES = st.one_of(
-    st.none(), st.booleans(), st.integers(-(2**53), 2**53), st.text(max_size=8), st.floats(-1e6, 1e6)
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**53), 2**53),
+    st.text(CHARACTERS, max_size=8),
+    st.floats(-1e6, 1e6),
 )
 
 
