@@ -122,7 +122,7 @@ def read(path: str, by: tuple[str, ...], generation: str | None, out: Path, **at
     state = version if as_of is None else as_of
     counts = known.read(generation=generation, by=by or None, window=window, as_of=state)
     save_table(counts, out)
-    none = ": no source of the ledger has rows of this time" if window and counts.is_empty() else ""
+    none = ": no source of the ledger has a window then" if window and counts.is_empty() else ""
     tell(f"written: {out} ({quantity(len(counts), 'row')}{none})")
 
 

@@ -23,7 +23,6 @@ from nci_frames.jobs.counting_units import count_for_comparison
 from nci_frames.jobs.field_file import read_field, segments_of
 from nci_frames.jobs.small_segments import field_with_small_pooled, small_segments, with_small_pooled
 from nci_frames.options.report import ReportOptions, SegmentOptions
-from nci_frames.questions.answer_lines import short_answer
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report import TITLE, report_charts
 from nci_frames.questions.report_question import AnyComparison
@@ -31,6 +30,7 @@ from nci_frames.questions.units import CountSegments
 from nci_frames.reporting.gates import RunSummary
 from nci_frames.reporting.write import write_form
 from nci_frames.schemas import COUNTS, REPEAT, group_starts
+from nci_frames.tables.numbers import format_grid
 
 _EVERY_SEGMENT = SegmentOptions()
 
@@ -181,15 +181,14 @@ def make_report(
             unit_rows=unit_rows,
             count_segments=count_segments and (lambda at: with_small_pooled(count_segments(at), pooled)),
         )
-        said = short_answer(comparison.said)
+        _ = comparison.said
     answered(comparison)
     asked = {} if options.at is None else {"asked": options.at}
     with step_shown("writing the report"):
         title, named = options.title or title, {**asked, **scenarios} or None
-        facts = [("answer", said), *facts, *_compared(comparison)]
-        write_files(
-            comparison, folder, options, counts, title=title, facts=facts, scenarios=named, gates=gates
-        )
+        facts = [*facts, *_compared(comparison)]
+        content = {"title": title, "facts": facts, "scenarios": named, "gates": gates}
+        write_files(comparison, folder, options, counts, **content)
     return comparison
 
 
@@ -251,7 +250,7 @@ def _many_weights(predictions: pl.LazyFrame, counts: pl.DataFrame) -> list[tuple
 
 def _compared(comparison: Comparison) -> list[tuple[str, str]]:
     observed = comparison.observed_prevalence
-    seen = "undefined: no rows" if observed is None else f"{observed:.6g}"
+    seen = "undefined: no rows" if observed is None else format_grid(observed)
     return [("models", f"{comparison.points['model'].n_unique():,}"), ("observed prevalence", seen)]
 
 

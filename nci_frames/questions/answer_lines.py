@@ -316,19 +316,18 @@ def _work(answer: Answer, row: _Row, *, several: bool) -> str:
     If *several* models may be chosen, the model is named.
     """
     recall, precision, flagged = (row[name] or 0.0 for name in ("recall", "precision", "pos_fraction"))
-    rows = answer.question.volume
+    rows, who = answer.question.volume, f"with {row['model']}, " if several else ""
     same = f" ({_SAME_ROWS})" if answer.question.own else ""
     if rows is None:
         right = "" if row["precision"] is None else f", {percent(precision)} of them right"
-        found = f"in this log {row['model']}" if several else "it"
-        found += f" finds {percent(recall)} of the positives"
+        share = f"{percent(recall)} of the positives"
+        found = f"{who}{share} are found" if several else f"it finds {share}"
         return f"{found}; {percent(flagged)} of all rows are alerts{right}{same}"
     positives = rows * answer.prevalence
     right = f"{_amount(positives * recall)} of {_amount(positives)} positives found{same}"
     alerts = _amount(rows * flagged)
     alerts += f" alert{'' if alerts == '1' else 's'}{_alerts(answer, row)}"
-    who = f", {row['model']}" if several else ""
-    return f"of {quantity(rows, 'row')}{who}: {alerts}, {right}"
+    return f"{who}of {quantity(rows, 'row')}: {alerts}, {right}"
 
 
 def _alerts(answer: Answer, row: _Row) -> str:

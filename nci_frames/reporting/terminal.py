@@ -148,7 +148,7 @@ def _print_ranked(comparison: Comparison, console: Console) -> None:
     observed = comparison.observed_prevalence
     if observed is not None:
         letters = "" if comparison.contenders is None else ", and letter: a may be the best, b of those left"
-        said = f"observed prevalence {observed:.4g}; value, then rank (1 is best){letters}"
+        said = f"observed prevalence {format_grid(observed)}; value, then rank (1 is best){letters}"
         console.print(Text(said, style="dim"))
     tables = ranked_tables(comparison)
     doubt = doubt_of(tables)

@@ -34,7 +34,7 @@ def test_the_ledger_from_the_command_line(tmp_path):
     assert "generation" in shown
     assert "[0.0, 0.25, 0.5, 0.75]" in "".join(line.strip() for line in shown.split("│"))
     told = ended(0, "ledger", "read", ledger, "--out", out, "--since", "2026-03-01").stdout
-    assert told.endswith(" (0 rows: no source of the ledger has rows of this time)\n")
+    assert told.endswith(" (0 rows: no source of the ledger has a window then)\n")
     assert pl.read_parquet(out).is_empty()
     before = nf.CountsLedger(ledger).read()
     assert ended(0, "ledger", "verify", ledger, "--files").stdout == "nothing is damaged\n"

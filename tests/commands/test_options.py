@@ -74,9 +74,7 @@ def test_what_a_job_writes_besides(tmp_path):
     assert {"answer", "counts", "field_projection"} <= {path.stem for path in (run / "tables").iterdir()}
     assert "p3" in {path.stem for path in (run / "charts").iterdir()}
     assert "Choose forest" in (run / "report.txt").read_text()
-    facts = facts_of(run)
-    assert facts["models"] == "1"
-    assert "forest" in facts["answer"]
+    assert facts_of(run)["models"] == "1"
 
 
 def test_the_answer_is_told_before_a_file_is_written(tmp_path, monkeypatch):

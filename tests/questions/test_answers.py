@@ -261,7 +261,7 @@ def test_tied_models_are_named_with_the_threshold_of_each():
     alerts = answer_lines(ask_two([0.01, 0.5], [5, 9], [0, 0], (10, 100), metric="precision"))
     # Their bounds are the widest of both, and who finds what is told of one of them.
     assert alerts[1] == "Best in this log: a or b at threshold 0.5, precision 1.000 (95 %: 0.000 to 1.000)"
-    assert alerts[-1].startswith("In this log a finds 50 % of the positives; ")
+    assert alerts[-1].startswith("With a, 50 % of the positives are found; ")
     assert not any("the best in this log" in line for line in alerts)
 
 
