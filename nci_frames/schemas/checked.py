@@ -66,10 +66,9 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(documented(function))
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         refuse_after_fork()
-        try:
+        given: Mapping[str, Any] = {}
+        with contextlib.suppress(TypeError):  # too many or unknown arguments: Python's own error names them
             given = signature.bind_partial(*args, **kwargs).arguments
-        except TypeError:  # too many or unknown arguments: Python's own error names them
-            return function(*args, **kwargs)
         for name, value in given.items():
             parameter = signature.parameters[name]
             for item in value if parameter.kind is parameter.VAR_POSITIONAL else (value,):

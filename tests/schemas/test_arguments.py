@@ -52,8 +52,11 @@ def test_a_checked_function_keeps_its_signature_and_name():
     assert "P(y=1)" in (inspect.getdoc(nf.project_rates) or "")
     with pytest.raises(TypeError, match=r"project_rates\(\) missing .* 'metrics' and 'prevalence'"):
         nf.project_rates(RATES)
-    with pytest.raises(TypeError, match=r"compute_rates\(\) got an unexpected keyword argument 'levels'"):
+    with pytest.raises(
+        TypeError, match=r"compute_rates\(\) got an unexpected keyword argument 'levels'"
+    ) as told:
         nf.compute_rates(COUNTS, levels=0.9)
+    assert told.value.__context__ is None
 
 
 def test_a_warning_names_the_line_of_the_caller():
