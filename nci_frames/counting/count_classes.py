@@ -115,7 +115,7 @@ def count_classes(
     warn_of_units(scan)
     for warning in warnings_of(scan, counted.rows_by_code, counted.groups.select(keys).unique()):
         warnings.warn(warning, stacklevel=3)
-    return every_pair(counted.counts, scan.classes)
+    return every_pair(counted.counts, scan.classes, budget.need_pairs)
 
 
 def _factors(scan: Scan, priors: Priors, logged: Any) -> dict[str, Floats]:

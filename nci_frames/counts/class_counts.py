@@ -1,7 +1,7 @@
 """Counts of decisions among classes, or by true class: sums, and shares of the classes."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -92,16 +92,32 @@ def class_values(*values: pl.Series) -> pl.Series:
     return pl.concat([one.rename("class") for one in values]).unique().sort()
 
 
-def every_pair(table: pl.DataFrame, more: pl.Series | None = None) -> pl.DataFrame:
-    """Return sorted class counts with a row for each group, class and decision; *more* adds classes."""
+def every_pair(
+    table: pl.DataFrame, more: pl.Series | None = None, need: Callable[[Sequence[int]], None] = lambda _: None
+) -> pl.DataFrame:
+    """Return sorted class counts with a row for each group, class and decision; *more* adds classes.
+
+    *need* may refuse the numbers of groups, classes and decisions.
+    """
     table = CLASS_COUNTS.finish(table)
     pair = [name for name in ("label", "decision") if name in table.columns]
     classes = class_values(*(table[name] for name in pair), *([] if more is None else [more]))
-    full = table.drop(*pair, "rows").unique()
-    for name in pair:
-        full = full.join(classes.alias(name).to_frame(), how="cross")
-    joined = full.join(table, on=full.columns, how="left", nulls_equal=True)
-    return joined.with_columns(pl.col("rows").fill_null(0)).sort(full.columns)
+    groups = table.drop(*pair, "rows").unique()
+    groups = groups.sort(groups.columns)
+    sides = [groups, *(classes.alias(name).to_frame() for name in pair)]
+    sizes = [*map(len, sides)]
+    need(sizes)
+    # Each row in its place: a join with all pairs would take several times their memory.
+    every = np.unravel_index(np.arange(math.prod(sizes)), sizes)
+    full = pl.concat([side[place] for side, place in zip(sides, every, strict=True)], how="horizontal")
+    known = table
+    for number, side in enumerate(sides):
+        at = side.with_row_index(f"__{number}")
+        known = known.join(at, on=side.columns, how="left", nulls_equal=True, maintain_order="left")
+    rows = np.zeros(len(full), known["rows"].to_numpy().dtype)
+    places = [known[f"__{number}"].to_numpy() for number in range(len(sides))]
+    rows[np.ravel_multi_index(places, sizes)] = known["rows"].to_numpy()
+    return full.with_columns(rows=pl.Series(rows))
 
 
 def read_priors(

@@ -79,6 +79,15 @@ def test_every_pair_is_there_also_of_a_decision_that_is_no_class():
     }  # fmt: skip
 
 
+def test_more_pairs_than_the_memory_holds_are_refused():
+    log = pl.DataFrame({"model": "a", "day": range(8), "label": range(8), "decision": 0})
+    pairs = 8 * 8 * 8
+    assert len(nf.count_classes(log, memory_limit=pairs * 96)) == pairs
+    with pytest.raises(nf.ParameterError, match="8 groups x 64 pairs of classes"):
+        nf.count_classes(log, memory_limit=pairs * 96 - 1)
+    assert len(nf.count_classes(log, by=[], memory_limit=pairs * 96 - 1)) == 64
+
+
 def test_a_few_weights_are_a_key_and_many_are_summed():
     log, columns = scored_log(["a", "b", "c"])
     decided = plain_decisions(log, columns)

@@ -1,6 +1,7 @@
 """Memory limits of counting, checked before memory is allocated."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nci_frames.base.errors import ParameterError
@@ -17,6 +18,8 @@ KEY_BYTES = 16
 _KEPT, _KEPT_WEIGHTED = 16, 48
 #: Bytes of a cell (group, bin, class) during counting.
 _CELL = 9
+#: Bytes of a pair of classes in a group, with its keys.
+_PAIR = 96
 
 
 class TooManyCountsError(Exception):
@@ -77,6 +80,14 @@ class Budget:
                 found = f"{found} and {quantity(distinct, 'distinct score')} x {_ROW} bytes{keys}"
             to_file = "write the counts to a file with sink_exact_counts, or " if self.to_file else ""
             raise self._refused(needed, found, f"{to_file}take thresholds on a grid, or 'auto'")
+
+    def need_pairs(self, sizes: Sequence[int]) -> None:
+        """Raise ParameterError if every pair of classes and decisions in all groups needs too much memory."""
+        needed = math.prod(sizes) * _PAIR
+        if needed > self.limit:
+            pairs = f"{quantity(math.prod(sizes[1:]), 'pair')} of classes"
+            found = f"{quantity(sizes[0], 'group')} x {pairs} x {_PAIR} bytes"
+            raise self._refused(needed, found, "keep fewer keys with by=")
 
     def most_rows(self, keys: int, *, weighted: bool) -> int:
         """Return the maximum number of rows with distinct scores that can be counted."""
