@@ -17,6 +17,8 @@ from nci_frames.schemas import BUCKET, CLASS_COUNTS, ESTIMATED_PRIORS, checked
 
 #: Largest number of EM steps, and the change of a share at which they stop.
 _STEPS, _STILL = 20_000, 1e-10
+#: Most rows of the traffic per row of the reference, in any class; with more, EM steps are too short.
+_MOST_EACH = 20
 #: Least singular value of the distributions of decisions; below it the classes cannot be separated.
 _DETERMINED = 1e-6
 _MISFIT = (
@@ -60,8 +62,9 @@ def estimate_class_priors(reference: Frame, traffic: Frame, /, *, level: float =
     -----
     Each class is assumed to get each decision as often in the traffic as in the reference; only the mix
     differs. The estimate is the maximum likelihood mix of both logs together, within the simplex, since the
-    rates of the reference are estimates, too. Several models count as one that decides by a random model, so
-    that shared rows do not count twice.
+    rates of the reference are estimates, too. Traffic counts as at most 20 rows per row of the reference of
+    any class, whose sampling error is negligible. Several models count as one that decides by a random model,
+    so that shared rows do not count twice.
 
     The interval is that of the least-squares mix without the bounds of the simplex, clipped to [0, 1], and
     joins those by the rates of the reference and by their maximum likelihood estimates. It includes the
@@ -130,8 +133,8 @@ def _estimate(both: list[FloatPair], level: float) -> dict[str, Any]:
     laws = rates_of(rows)
     if np.linalg.svd(np.concatenate(list(laws), axis=1), compute_uv=False)[-1] < _DETERMINED:
         return {"reason": "the decisions do not separate the classes of the reference"}
-    mix, fitted = _likeliest(rows, traffic)
-    p_value = _fit(rows, traffic, mix, fitted)
+    mix, fitted, share = _likeliest(rows, traffic)
+    p_value = _fit(rows, share * traffic, mix, fitted)
     if p_value < 1 - level:
         return {"reason": _MISFIT, "fit_p_value": p_value}
     z = normal_quantile(level)
@@ -142,10 +145,11 @@ def _estimate(both: list[FloatPair], level: float) -> dict[str, Any]:
     return {"prior": mix, "lower": lower, "upper": upper, "fit_p_value": p_value}
 
 
-def _likeliest(rows: Floats, traffic: Floats) -> FloatPair:
+def _likeliest(rows: Floats, traffic: Floats) -> tuple[Floats, Floats, float]:
     """Return the maximum likelihood mix, and distributions of decisions, of both logs together.
 
     Each EM step assigns every decision of the traffic to the classes in proportion to their probabilities.
+    If there is much more traffic than reference, it counts as a share of its rows, the third result.
     """
     mix = np.full(rows.shape[1], 1 / rows.shape[1])
     # A decision that a class never got in the log may still be possible.
@@ -157,10 +161,11 @@ def _likeliest(rows: Floats, traffic: Floats) -> FloatPair:
         step = shared.sum(axis=(0, 2))
         step /= step.sum()
         moved = np.abs(step - mix).max()
-        mix, laws = step, rates_of(rows + shared)
+        share = min(1.0, _MOST_EACH / float((shared.sum(axis=2) / rows.sum(axis=2)).max()))
+        mix, laws = step, rates_of(rows + share * shared)
         if moved < _STILL:
             break
-    return mix, laws
+    return mix, laws, share
 
 
 def _fit(rows: Floats, traffic: Floats, mix: Floats, laws: Floats) -> float:
