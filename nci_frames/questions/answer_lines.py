@@ -197,7 +197,7 @@ def _without_model(answer: Answer, row: _Row, shown: Callable[[float], str]) -> 
     question, costs = answer.question, {}
     if question.cost is not None:
         missed, false, *review = question.cost
-        costs["no alert"] = missed * answer.prevalence
+        costs["raising no alert"] = missed * answer.prevalence
         if question.alerts is None:
             costs["an alert for every row"] = false * (1 - answer.prevalence) + sum(review)
     elif question.area is None and called_metric(question.asked).metric.name == "relative_cost":

@@ -189,7 +189,7 @@ def test_costs_and_alerts_are_told_in_numbers_of_the_user(ask):
     # Without any alert it would be 4,000,000.
     assert "; without a model, an alert for every row costs 1,980,000, which is less\n" in text
     (_, said, *_) = answer_lines(ask(prevalence=0.01, cost=(20, 1, 0.5), threshold=0.5))
-    assert said.endswith("; without a model, no alert costs 0.200")
+    assert said.endswith("; without a model, raising no alert costs 0.200")
     assert f"Of 2,000,000 rows: {row['pos_fraction'] * 2e6:,.0f} alerts" in text
     assert f"{row['recall'] * 2e4:,.0f} of 20,000 positives found" in text
 
@@ -310,7 +310,7 @@ def test_the_cost_of_no_alert_is_known_and_what_alerts_would_change_is_not():
     asked = nf.Question(prevalence=0.01, cost=(20, 5))
     counts = nf.count_confusion(log, thresholds="exact")
     lines = answer_lines(nf.compare_models(counts, prevalence=[0.01, 0.5], question=asked).said)
-    cost = "expected cost 0.200 a row (95 %: 0.200 to 0.200); without a model, no alert costs 0.200"
+    cost = "expected cost 0.200 a row (95 %: 0.200 to 0.200); without a model, raising no alert costs 0.200"
     assert f"Choose a at threshold ∞ (no alert); in this log {cost}" in lines
     assert "This log cannot tell whether alerts would do better" in lines
 
@@ -318,7 +318,7 @@ def test_the_cost_of_no_alert_is_known_and_what_alerts_would_change_is_not():
 @pytest.mark.parametrize(
     ("eta", "said"),
     [
-        (1e-3, "no alert costs 200, which is less"),
+        (1e-3, "raising no alert costs 200, which is less"),
         (0.1, "an alert for every row costs 4,500"),
         (0.5, "an alert for every row costs 2,500, which is less"),
     ],
