@@ -71,6 +71,8 @@ def _table(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
     """Write a simple table in reStructuredText; the last two columns share the remaining width."""
     rows = [_HEAD, *rows]
     name, dtype, _, null = (max(map(len, cells)) for cells in zip(*rows, strict=True))
+    # Two types stand below each other.
+    dtype = min(dtype, len("List(String)"))
     left = width - name - dtype - 3
     null = min(null, left // 3)
     widths = (name, dtype, left - null, null)

@@ -61,6 +61,12 @@ class Column:
         return all(dtype.is_numeric() for dtype in self.dtypes)
 
     @property
+    def types(self) -> str:
+        """The types in words, in short: of more than two the first."""
+        first, *others = map(str, self.dtypes)
+        return " or ".join([first, *(others if len(others) < 2 else ["other"])])
+
+    @property
     def allowed(self) -> str:
         """The range in words."""
         low, high = f"{self.minimum:g}", f"{self.maximum:g}"
@@ -131,7 +137,7 @@ class FrameSchema:
         self.fixed = tuple(column.name for column in columns)
         RESERVED[family].update(self.fixed)
         FRAMES.append(self)
-        COLUMNS[name] = [(c.name, str(c.dtypes[0]), c.meaning, c.null) for c in columns]
+        COLUMNS[name] = [(c.name, c.types, c.meaning, c.null) for c in columns]
 
     def dtypes(self) -> dict[str, type[pl.DataType] | pl.DataType]:
         """Return the fixed columns and the types that the library gives them."""
