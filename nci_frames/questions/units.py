@@ -21,8 +21,8 @@ def with_names(counts: pl.DataFrame) -> pl.DataFrame:
     >>> with_names(pl.DataFrame({"model": ["", "a"]}))["model"].to_list()
     ['(no name)', 'a']
     """
-    models, name = counts["model"].unique(), "(no name)"
-    if "" not in models:
+    models, name = counts["model"], "(no name)"
+    if not (models == "").any():
         return counts
     while name in models:
         name = f"({name})"
