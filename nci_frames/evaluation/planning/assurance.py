@@ -8,6 +8,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import polars as pl
 
+from nci_frames.base.binomial import at_most
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Flags, Floats
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval
@@ -135,18 +136,13 @@ def _rows_for(interval: Interval, level: float, rate: float, variation: float) -
 
 def _intervals(interval: Interval, level: float, rate: float, rows: int) -> tuple[Floats, Floats, Floats]:
     """Return the probabilities of the outcomes of a class, and the bounds of its rate that each gives."""
-    from scipy.special import betainc  # noqa: PLC0415  (slow to import, and seldom needed)
-
     middle, spread = rate * rows, _FARTHEST * (math.sqrt(rows * rate * (1 - rate)) + 1)
     first, last = max(-1, math.floor(middle - spread)), min(rows, math.ceil(middle + spread))
     ends = np.unique(np.linspace(first, last, min(_CELLS, last - first) + 1).astype(np.int64))
-    inner = ends.clip(0, rows - 1).astype(np.float64)
-    # The beta function has no limit of 2**31 rows, unlike SciPy's binomial distribution.
-    below = np.where(ends < 0, 0.0, np.where(ends >= rows, 1.0, betainc(rows - inner, inner + 1, 1 - rate)))
     hits = (ends[:-1] + 1 + ends[1:]) / 2
     lower, upper = rate_interval(interval, pl.col("hits"), pl.lit(float(rows)), level=level)
     bounds = pl.DataFrame({"hits": hits}).select(lower=lower, upper=upper)
-    return np.diff(below), bounds["lower"].to_numpy(), bounds["upper"].to_numpy()
+    return np.diff(at_most(ends, rows, rate)), bounds["lower"].to_numpy(), bounds["upper"].to_numpy()
 
 
 def _coefficient_of_variation(half_width: float, odds: float) -> float:

@@ -3,6 +3,8 @@
 import bisect
 import math
 
+from nci_frames.base.binomial import at_least, at_most
+
 #: Tolerance for rounding, by which n·(rate - half_width) may miss a whole number.
 _ROUNDING = 1e-9
 
@@ -53,13 +55,6 @@ def _missed(rate: float, fewest: float, most: float, first: int, last: int) -> f
     """Bound the probability of fewer than *fewest* or more than *most* hits in *first* to *last* rows.
 
     Hits grow with the rows: too few are most probable in the fewest rows, too many in the most rows. For a
-    single number of rows this is the exact probability. The beta function has no limit of 2**31 rows, unlike
-    SciPy's binomial distribution.
+    single number of rows this is the exact probability.
     """
-    from scipy.special import betainc, betaincc  # noqa: PLC0415  (slow to import, and seldom needed)
-
-    below = (
-        float(betaincc(fewest, first - fewest + 1, rate)) if 0 < fewest <= first else float(fewest > first)
-    )
-    above = float(betainc(most + 1, last - most, rate)) if most < last else 0.0
-    return below + above
+    return float(at_most(fewest - 1, first, rate) + at_least(most + 1, last, rate))

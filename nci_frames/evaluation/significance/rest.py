@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from nci_frames.base.binomial import at_least, at_most
 from nci_frames.base.typing import Flags, FloatPair, Floats, Rows
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.arrays.members import Members, stacked, sum_of_some
@@ -193,14 +194,10 @@ class _ClassRows:
         It is that of effective rows, given the share of the rest. Few rows beyond a border have heavier tails
         than the normal law.
         """
-        from scipy.special import betainc, betaincc  # noqa: PLC0415  (SciPy is slow to import)
-
         own, rows = (self.reached[here] / self.rows[here][:, None])[:, used], self.worth[here][:, None]
         rest, hits = np.clip(own - apart[:, used], 0, 1), own * rows
-        misses = np.maximum(rows - hits, 0.0)
-        many = np.where(hits > 0, betainc(np.where(hits > 0, hits, 1.0), misses + 1, rest), 1.0)
-        few = np.where(misses > 0, betaincc(hits + 1, np.where(misses > 0, misses, 1.0), rest), 1.0)
-        return np.asarray(2 * np.minimum(many, few).min(axis=1, initial=0.5))
+        tails = np.minimum(at_least(hits, rows, rest), at_most(hits, rows, rest))
+        return np.asarray(2 * tails.min(axis=1, initial=0.5))
 
     def _by_units(
         self, here: Rows, apart: Floats, weight: Floats, ordinary: Flags, together: Floats
