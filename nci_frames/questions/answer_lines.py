@@ -317,7 +317,8 @@ def _work(answer: Answer, row: _Row, *, several: bool) -> str:
     """
     recall, precision, flagged = (row[name] or 0.0 for name in ("recall", "precision", "pos_fraction"))
     rows, who = answer.question.volume, f"with {row['model']}, " if several else ""
-    same = f" ({_SAME_ROWS})" if answer.question.own else ""
+    # Where no model is judged on other rows, the first line says so.
+    same = f" ({_SAME_ROWS})" if answer.question.own and answer.judged else ""
     if rows is None:
         right = "" if row["precision"] is None else f", {percent(precision)} of them right"
         share = f"{percent(recall)} of the positives"

@@ -160,7 +160,7 @@ def read_assumption(
     differing = tested.filter("distinguishable")
     if differing.is_empty():
         # Tests without findings do not prove the assumption.
-        return f"{assumed} None of {quantity(len(tested), 'test')} contradicts it."
+        return f"{assumed} {quantity(len(tested), 'test')} found nothing against it."
     size = f"the largest distance between two distributions is {max(differing['effect'].to_list()):.2g}"
     reject = "rejects" if len(differing) == 1 else "reject"
     told = f"{len(differing):,} of {quantity(len(tested), 'test')} {reject} it"

@@ -378,6 +378,7 @@ def test_sums_of_weights_have_no_interval_and_no_test():
     comparison = nf.compare_models(weighted, prevalence=GRID, threshold=0.5)
     answer = comparison.asking(prevalence=0.1).said
     assert own_threshold_words(comparison).endswith("own best threshold, evaluated on the rows that chose it")
+    assert "chose the threshold" not in answer_lines(comparison.said)[-1]
     same = ", each model at its own best threshold, evaluated on the rows that chose it:"
     assert answer_lines(answer)[0].endswith(same)
     assert same not in answer_lines(comparison.asking(threshold=0.5).said)[0]
