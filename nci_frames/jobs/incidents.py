@@ -9,6 +9,7 @@ from nci_frames.jobs.gates.verdicts import as_json
 from nci_frames.jobs.job_file.gates import Gate
 from nci_frames.reporting.gates import bounded, promised, segment_name
 from nci_frames.tables.names import printable
+from nci_frames.tables.numbers import format_grid
 
 #: Incremented if a field of the summary changes its meaning or is removed.
 SUMMARY_VERSION = 1
@@ -82,7 +83,7 @@ def _lines(table: pl.DataFrame) -> Iterator[str]:
             f"FAILING {when}" if row["state"] == "failing" else f"RESOLVED in run {row['run']}, failed {when}"
         )
         where = f"{row['gate']}: {row['model']}, {segment_name(row['segment'])}"
-        at = "" if row["prevalence"] is None else f" at prevalence {row['prevalence']:.3g}"
+        at = "" if row["prevalence"] is None else f" at prevalence {format_grid(row['prevalence'])}"
         told = f"{row['metric']} {bounded(row)}{at}, promised {row['promise']}"
         owner = f"; owner {row['owner']}" if row["owner"] else ""
         tags = f" [{', '.join(row['tags'])}]" if row["tags"] else ""

@@ -12,7 +12,7 @@ from nci_frames.base.messages import quantity
 from nci_frames.charts.trends import chart_trend
 from nci_frames.files.save_chart import chart_bytes
 from nci_frames.files.save_table import csv_text
-from nci_frames.tables.numbers import format_limit, format_value
+from nci_frames.tables.numbers import format_grid, format_limit, format_value
 
 #: Maximum number of trends; the latest failures come first.
 _DRAWN = 24
@@ -25,7 +25,7 @@ _VERDICTS_REPORTED, _TRENDS_REPORTED = 12, 4
 _BOUNDS = ("value", "lower", "upper", "limit_lower", "limit_upper")
 #: Columns of the data of a trend.
 _DRAWN_COLUMNS = ("run", "sequence", "model", "metric", "prevalence", *_BOUNDS, "verdict")
-_NUMBERS = (*_BOUNDS, "reference", "prevalence", "difference", "difference_lower", "difference_upper")
+_NUMBERS = (*_BOUNDS, "reference", "difference", "difference_lower", "difference_upper")
 _ORDER = {"fail": 0, "undecided": 1, "pass": 2}
 
 
@@ -116,7 +116,7 @@ def _trends(history: pl.DataFrame, verdicts: pl.DataFrame) -> Iterator[dict[str,
         # What a gate of that name judged before its metric was edited is no trend of this one.
         same &= (pl.col("metric") == metric) & (pl.col("kind") == kind)
         rows = recent.filter(same if apart is None else same & (pl.col("prevalence") == apart))
-        at = "" if apart is None else f", at prevalence {format_value(apart)}"
+        at = "" if apart is None else f", at prevalence {format_grid(apart)}"
         yield {
             "gate": gate,
             "place": segment_name(segment) + at,
@@ -131,6 +131,7 @@ def _verdict(row: dict[str, Any]) -> dict[str, Any]:
     return {
         **row,
         **numbers,
+        "prevalence": "" if row["prevalence"] is None else format_grid(row["prevalence"]),
         "segment": segment_name(row["segment"]),
         "promise": promised(row),
         "bounded": bounded(row),

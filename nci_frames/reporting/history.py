@@ -10,8 +10,7 @@ import polars as pl
 from nci_frames.base.files import replacing
 from nci_frames.charts.trends import chart_by_date
 from nci_frames.reporting.gates import bounded, picture_of, segment_name, written
-from nci_frames.reporting.templates import own, template
-from nci_frames.tables.numbers import format_threshold
+from nci_frames.reporting.templates import NUMBERS, own, template
 
 #: Maximum number of listed runs.
 _RUNS_LISTED = 14
@@ -41,8 +40,8 @@ def write_history(path: Path, tables: Mapping[str, pl.DataFrame], **content: Any
     listed = tables["runs"].tail(_RUNS_LISTED)
     shown = tables["unusual"].filter(pl.col("run").is_in(listed["run"].implode())).reverse()
     traffic = [tables[name] for name in ("traffic_prevalence", "traffic_values") if name in tables]
-    filters = {"written": written, "bounded": bounded, "segment": segment_name, "threshold": format_threshold}
-    page = template("history.html.jinja", time=_time, folded=_folded, **filters)
+    filters = {"written": written, "bounded": bounded, "segment": segment_name, "time": _time}
+    page = template("history.html.jinja", folded=_folded, **filters, **NUMBERS)
     text = page.render(
         css=own("report.css"),
         runs=listed,
