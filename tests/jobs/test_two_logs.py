@@ -57,6 +57,16 @@ def test_what_cannot_be_compared_is_said_of_the_two_logs(tmp_path):
     assert said[2] == "  scores of positives cannot be compared: one of the logs has fewer than 10 positives"
 
 
+def test_of_few_units_the_command_asks_for_more_units(tmp_path):
+    """It makes 256 buckets, so that more of these would not help."""
+    log = tmp_path / "log.parquet"
+    written(log, prevalence=0.2, hits=0.8, rows=200)
+    pl.read_parquet(log).with_columns(user=pl.col("user") % 12).write_parquet(log)
+    told = ended(2, "compare", log, log, "--unit", "user").output
+    assert "20 are needed" in told
+    assert "give logs with more units" in told
+
+
 def test_a_model_of_one_log_alone_is_said_to_be_so(tmp_path):
     paths = [written(tmp_path / f"{name}.parquet", prevalence=0.2, hits=0.8, rows=200) for name in "ab"]
     pl.read_parquet(paths[1]).with_columns(model=pl.lit("new")).write_parquet(paths[1])

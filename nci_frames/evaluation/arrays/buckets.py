@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.base.errors import InvalidRowsError, ParameterError
+from nci_frames.base.messages import Call
 from nci_frames.base.typing import FloatPair, Floats, Rows
 from nci_frames.counts.exact_sums import rows_of_thresholds
 from nci_frames.counts.pooling import pooled_counts
@@ -169,8 +170,9 @@ def need_buckets(units: str, buckets: int, least: int = LEAST_BUCKETS) -> None:
     """Raise ParameterError if *units* has too few buckets."""
     if buckets < least:
         msg = f"there are too few values of {units!r} to see how they differ"
-        hint = "count by more, e.g. by unit_buckets(predictions, buckets=256)"
-        raise ParameterError(msg, found=f"{buckets}; {least} are needed", hint=hint)
+        in_python = "count by more, e.g. by unit_buckets(predictions, buckets=256)"
+        hint = Call(in_python, "give logs with more units")
+        raise ParameterError(msg, found=f"{buckets}; {least} are needed", hint=str(hint))
 
 
 def sparse_rows(rows: NDArray[Any], cells: tuple[NDArray[Any], NDArray[Any]], shape: tuple[int, int]) -> Any:
