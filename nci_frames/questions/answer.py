@@ -116,10 +116,12 @@ class AskedLog:
         shown = ranked.with_columns(**missing).with_columns(distinguishable=differs).select(columns)
         return shown.sort("prevalence", "rank", "model", nulls_last=True)
 
-    def imprecise(self, prevalence: float) -> frozenset[str]:
-        """Return the models whose precision the log does not support; none for an area."""
-        ranked = self._ranked([prevalence])
-        return frozenset(ranked.filter(~pl.col("__precise"))["model"] if self._area is None else ())
+    def imprecise(self, prevalence: Sequence[float]) -> dict[float, frozenset[str]]:
+        """Return the models whose precision the log does not support, by prevalence; none for an area."""
+        if self._area is not None:
+            return {}
+        doubted = self._ranked(prevalence).filter(~pl.col("__precise"))
+        return {eta: frozenset(models) for eta, models in doubted.group_by("prevalence").agg("model").rows()}
 
     def _ranked(self, prevalence: Sequence[float]) -> pl.DataFrame:
         return self._kept_at("ranked", prevalence, self._ranks)
@@ -281,12 +283,16 @@ class AskedLog:
 
         return self._kept_at("certified", prevalence, make)
 
-    def error(self, prevalence: float) -> float:
-        """Return the largest error of an area of the log itself that its certified bounds leave open."""
+    def errors(self, prevalence: Sequence[float]) -> dict[float, float]:
+        """Return the largest error of an area of the log itself that its certified bounds leave open.
+
+        At each prevalence; other metrics have none.
+        """
         if self._area is None:
-            return 0.0
-        width = pl.col("upper") - pl.col("lower")
-        return float(self._certified([prevalence], self._area).select(width.max() / 2).item() or 0.0)
+            return {}
+        error = ((pl.col("upper") - pl.col("lower")).max() / 2).fill_null(0.0)
+        found = self._certified(prevalence, self._area).group_by("prevalence").agg(error)
+        return dict(found.rows())
 
     def _everywhere(self, table: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
         """Repeat rows without a prevalence at each prevalence."""

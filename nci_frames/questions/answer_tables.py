@@ -47,9 +47,9 @@ class AnswerTables(LogTables):
         with within():
             found = self._asked.over(prevalence, tested=tested)
         rows = found.partition_by("prevalence", maintain_order=True)
-        winners = self.answer_winners if tested else pl.DataFrame()
-        for eta, models in zip(prevalence, rows, strict=True):
-            yield self._said(models, eta, winners, tested=tested)
+        yield from self._said(
+            rows, prevalence, self.answer_winners if tested else pl.DataFrame(), tested=tested
+        )
 
     @computed
     def answer_winners(self) -> pl.DataFrame:
@@ -105,27 +105,35 @@ class AnswerTables(LogTables):
     @property
     def said(self) -> Answer:
         """The answer with all that its sentences need."""
-        return self._said(self.answer, self.asked_prevalence, self.answer_winners)
+        return next(self._said([self.answer], [self.asked_prevalence], self.answer_winners))
 
     def _said(
-        self, models: pl.DataFrame, prevalence: float, winners: pl.DataFrame, *, tested: bool = True
-    ) -> Answer:
+        self,
+        answers: Sequence[pl.DataFrame],
+        prevalence: Sequence[float],
+        winners: pl.DataFrame,
+        *,
+        tested: bool = True,
+    ) -> Iterator[Answer]:
         if self._near["model"].has_nulls():
             raise SchemaError.unnamed_model()
         own = self.observed_prevalence
-        return Answer(
-            self.question,
-            prevalence,
-            observed=prevalence == own,
-            models=models,
-            winners=winners,
-            span=self.answer_span,
-            tested=tested,
-            lacks={None: "rows of a weight above 0", 0.0: "positives", 1.0: "negatives"}.get(own),
-            judged=self._log.judged is not None,
-            error=self._asked.error(prevalence),
-            imprecise=self._asked.imprecise(prevalence),
-        )
+        lacks = {None: "rows of a weight above 0", 0.0: "positives", 1.0: "negatives"}.get(own)
+        errors, imprecise = self._asked.errors(prevalence), self._asked.imprecise(prevalence)
+        for eta, models in zip(prevalence, answers, strict=True):
+            yield Answer(
+                self.question,
+                eta,
+                observed=eta == own,
+                models=models,
+                winners=winners,
+                span=self.answer_span,
+                tested=tested,
+                lacks=lacks,
+                judged=self._log.judged is not None,
+                error=errors.get(eta, 0.0),
+                imprecise=imprecise.get(eta, frozenset()),
+            )
 
     def asking(self, **changes: Any) -> Self:
         """Return the same comparison with a changed question, for example ``asking(alerts=100)``."""
