@@ -3,8 +3,8 @@
     python benchmarks/coverage.py --write
 
 simulates logs whose truth is known, calls the public functions, and puts the tables into docs/honesty.md.
-Without --write it only prints them; --only auc folds measures some claims; --effort 0.1 simulates a tenth of
-the logs.
+Without --write it only prints them; --only auc folds measures some claims, and writes the tables of these
+alone; --effort 0.1 simulates a tenth of the logs.
 """
 
 import argparse
@@ -200,12 +200,13 @@ PARTS = (
     ),
     Part(
         "Among three classes: the mix of traffic",
-        "The same classes.",
+        "`estimate_class_priors`, for traffic with the classes and shares of the table above. A refused "
+        "mixture has no bounds.",
         (classes.class_mixes_of_traffic,),
     ),
     Part(
         "Among three classes: equal models on the same rows",
-        "The same classes; two of three decisions are those of all models. 60 buckets.",
+        "Classes and mix of the tables above; two of three decisions are those of all models. 60 buckets.",
         (classes.equal_models_of_classes,),
     ),
 )
@@ -226,17 +227,18 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", help=f"some of {', '.join(c.__name__ for c in CLAIMS)}")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/honesty.md")
     given = parser.parse_args()
-    written = []
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
+    written, _, after = rest.partition(END)
+    tables = {one.partition("\n")[0]: one.strip() for one in written.split("### ")[1:]}
     for part in PARTS:
         wanted = [claim for claim in part.claims if not given.only or claim.__name__ in given.only]
         found = [seen for claim in wanted for seen in measured(claim, given.effort)]
         if found:
-            written.append("\n\n".join(filter(None, [f"### {part.title}", part.logs, table(found)])))
-            print(written[-1], end="\n\n", flush=True)
+            tables[part.title] = "\n\n".join([part.title, part.logs, table(found)])
+            print(f"### {tables[part.title]}", end="\n\n", flush=True)
     if given.write:
-        before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
-        after = rest.partition(END)[2]
-        PAGE.write_text(before + START + "\n\n".join(written) + "\n" + END + after, encoding="utf-8")
+        every = "\n\n".join(f"### {tables[part.title]}" for part in PARTS if part.title in tables)
+        PAGE.write_text(f"{before}{START}{every}\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":
