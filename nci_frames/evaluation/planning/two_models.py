@@ -292,7 +292,12 @@ def samples_to_compare(
             in_python = "required_samples(compare='roc_auc', auc=(0.85, 0.8), prevalence=0.01)"
             hint = Call(f"e.g. {in_python}", f"areas are planned in Python, e.g. {in_python}")
             raise ParameterError(msg, found=f"auc={auc}, ratio={ratio}", hint=f"{hint}")
-        shared, _ = _each("correlation", correlation)
+        if not (tpr is fpr is None and pairs is None):
+            raise ParameterError("the rows for areas follow from areas", found="rates or joint counts, too")
+        shared = correlation
+        if shared is not None and (isinstance(auc, int | float) or not isinstance(shared, int | float)):
+            msg = f"{Option('correlation')} must be one number, of two areas"
+            raise ParameterError(msg, found=f"auc={auc}, correlation={shared}")
         contrast = contrast_of_areas(auc, shared, ratio)
     else:
         if pairs is None:

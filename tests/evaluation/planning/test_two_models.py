@@ -96,6 +96,23 @@ def test_areas_of_two_models():
     assert shared["negatives"].item() == 4 * math.ceil(rows)
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"auc": (0.9, 0.8), "tpr": (0.8, 0.7)}, "follow from areas"),
+        (
+            {"auc": (0.9, 0.8), "pairs": pairs_of((60, 20, 10, 10, 5, 10, 15, 970)).drop("log")},
+            "follow from areas",
+        ),
+        ({"auc": 0.8, "correlation": 0.5}, "of two areas"),
+        ({"auc": (0.9, 0.8), "correlation": (0.5, 0.2)}, "of two areas"),
+    ],
+)
+def test_what_areas_do_not_use_is_refused(options, said):
+    with pytest.raises(nf.ParameterError, match=said):
+        nf.required_samples(compare="roc_auc", ratio=1, **options)
+
+
 def test_joint_counts_say_what_to_expect():
     pairs = pairs_of((60, 20, 10, 10, 5, 10, 15, 970)).drop("log")
     phi = (0.6 - 0.56) / math.sqrt(0.16 * 0.21)
