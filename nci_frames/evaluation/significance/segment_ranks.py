@@ -9,7 +9,7 @@ import polars as pl
 from nci_frames.base.arguments import check_allowed, check_whole, prevalence_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import named_values, quantity
-from nci_frames.base.typing import Frame, Names
+from nci_frames.base.typing import Flags, Floats, Frame, Names
 from nci_frames.counts.pooling import add_cells, alike_counts, pooled_counts, pooled_to
 from nci_frames.evaluation.arrays.buckets import bucket_counts, sums_of_weights
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
@@ -25,11 +25,12 @@ from nci_frames.evaluation.rates.rates import compute_rates, with_worth
 from nci_frames.evaluation.rates.strata import summed_counts
 from nci_frames.evaluation.resampling.samplers import random_groups
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
-from nci_frames.evaluation.significance.rest import compare_with_rest
+from nci_frames.evaluation.significance.rest import AgainstRest, compare_with_rest
 from nci_frames.evaluation.significance.segment_values import SegmentWorth, compared_values
 from nci_frames.evaluation.support.reasons import first_reason
 from nci_frames.schemas import COUNTS, SEGMENT_RANKS, TOO_FEW, WEIGHT, beside, checked, in_runs, rows_where
 
+_OF_POINT = ("threshold", "positives", "negatives", "observed_prevalence")
 _OF_VALUES = ("metric", "prevalence", "beta", "value", "rank", "gap", "supported", "reason")
 
 
@@ -165,16 +166,14 @@ def rank_segments(
     point = points.filter(mine).sort(keys).with_columns(observed_prevalence=_observed(weights))
     # A slice of sorted counts, without a copy.
     of_model = rows_where(frame, mine)
-    worth = SegmentWorth.independent(len(point))
     by_buckets = None
-    if units is not None or weighted:
-        if units is None:
-            by_buckets = random_groups(of_model)
-        else:
-            groups = bucket_counts(by_unit, units)
-            by_buckets = [group for group in groups if group.histogram.group["model"][0] == champion]
-            points = with_worth(points, class_worth(by_unit, units, groups))
-        worth = SegmentWorth.of(points.filter(mine).sort(keys), by_unit.filter(mine), by_buckets)
+    if units is not None:
+        groups = bucket_counts(by_unit, units)
+        by_buckets = [group for group in groups if group.histogram.group["model"][0] == champion]
+        points = with_worth(points, class_worth(by_unit, units, groups))
+    elif weighted:
+        by_buckets = random_groups(of_model)
+    worth = SegmentWorth.of(points.filter(mine).sort(keys), by_unit.filter(mine), by_buckets)
     values = rank_models(project_rates(points, metrics=called, prevalence=eta, beta=beta), by=keys)
     enough = point["positives"].to_numpy() / worth.of_class[0] >= min_positives
     known = enough & (point["negatives"] > 0).to_numpy()
@@ -192,17 +191,9 @@ def rank_segments(
     if weighted:
         tp, fp, fn, tn = worth.drawn.astype(np.int64)
         point = point.with_columns(positives=pl.Series(tp + fn), negatives=pl.Series(fp + tn))
-    group = ["model", *keys]
-    shown = point.select(*group, "threshold", "positives", "negatives", "observed_prevalence")
-    columns |= {"shift_p_value": against.p_value, "shift_adjusted": against.adjusted}
-    columns["effect"] = against.effect
-    columns["adjusted"] = benjamini_hochberg(np.where(known, columns["p_value"], np.nan))
-    table = beside(shown, values.select(*group, *_OF_VALUES), group).with_columns(
-        *(pl.Series(name, column, nan_to_null=True) for name, column in columns.items()),
-        pl.Series("__known", known),
-        pl.Series("__enough", enough),
-        pl.Series("class", np.where(against.positives, "positive", "negative")),
-    )
+    shown = point.select("model", *keys, *_OF_POINT, __enough=pl.Series(enough))
+    table = beside(shown, values.select("model", *keys, *_OF_VALUES), ["model", *keys])
+    table = _with_numbers(table, columns, against, known)
     return SEGMENT_RANKS.finish(_ordered(_withheld(table, few, level), sign, keys))
 
 
@@ -257,6 +248,22 @@ def _champion(
         return model, eta
     best = rank_models(project_rates(together, metrics=called, prevalence=eta, beta=beta), by=["metric"])
     return best["model"][0], eta
+
+
+def _with_numbers(
+    table: pl.DataFrame, columns: Mapping[str, Floats], against: AgainstRest, known: Flags
+) -> pl.DataFrame:
+    """Add the compared values and the test of each segment against its rest."""
+    found = {
+        **columns,
+        "adjusted": benjamini_hochberg(np.where(known, columns["p_value"], np.nan)),
+        "shift_p_value": against.p_value,
+        "shift_adjusted": against.adjusted,
+        "effect": against.effect,
+        "class": np.where(against.positives, "positive", "negative"),
+        "__known": known,
+    }
+    return table.with_columns(pl.Series(name, column, nan_to_null=True) for name, column in found.items())
 
 
 _NUMBERS = [column.name for column in SEGMENT_RANKS.columns if column.numeric and column.null == TOO_FEW]

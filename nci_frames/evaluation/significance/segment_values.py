@@ -31,12 +31,7 @@ class SegmentWorth(NamedTuple):
     drawn: Floats
 
     @classmethod
-    def independent(cls, segments: int) -> Self:
-        """Return design effects of 1, for independent rows."""
-        return cls(np.ones((3, segments)), np.ones((3, segments)), None, np.zeros((4, segments)))
-
-    @classmethod
-    def of(cls, point: pl.DataFrame, counts: pl.DataFrame, groups: Sequence[BucketCounts]) -> Self:
+    def of(cls, point: pl.DataFrame, counts: pl.DataFrame, groups: Sequence[BucketCounts] | None) -> Self:
         """Return the design effects from the buckets of each segment.
 
         Parameters
@@ -46,8 +41,11 @@ class SegmentWorth(NamedTuple):
         counts
             Counts of this model by segment; for strata also by weight.
         groups
-            The rows of each segment by bucket.
+            The rows of each segment by bucket; None for independent rows, whose design effects are 1.
         """
+        if groups is None:
+            ones = np.ones((3, len(point)))
+            return cls(ones, ones, None, np.zeros((4, len(point))))
         keys = ["model", *RATES.keys(point.columns)]
         worth = class_worth(counts, "", groups).select("positives_worth", "negatives_worth").to_numpy().T
         at = zip(groups, point["threshold"].to_list(), strict=True)
