@@ -92,8 +92,8 @@ def append(
 @ledger.command()
 @click.argument("path")
 @click.option("--by", multiple=True, help="Key to keep besides the model; may be repeated.  [default: all]")
-@click.option("--since", type=MOMENT, help="Only sources whose window begins at this time (UTC) or later.")
-@click.option("--until", type=MOMENT, help="Only sources whose window begins before this time (UTC).")
+@click.option("--since", type=MOMENT, help="Only files of a job whose window begins then (UTC) or later.")
+@click.option("--until", type=MOMENT, help="Only files of a job whose window begins before then (UTC).")
 @click.option("--as-of", metavar="RUN", help="Read the ledger as it was after this run.")
 @click.option("--version", type=ROWS, help="Read the ledger at this version of its Delta table.")
 @_generation
