@@ -1,6 +1,7 @@
 """The questions of a report on decisions among classes."""
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -93,8 +94,10 @@ def order_in_words(comparison: ClassComparison) -> str:
     """Return for which classes the best model changes with the share, nearest change first."""
     own, found, changing = comparison.shares, comparison.leads, comparison.changing
     if not changing:
-        leaders = list(dict.fromkeys(any_of(lead.models) for leads in found.values() for lead in leads))
-        return f"In this log {' or '.join(leaders) or 'no model'} leads whatever the share of any one class"
+        leaders = {lead.models: any_of(lead.models) for leads in found.values() for lead in leads}
+        lead = "lead" if len({*chain(*leaders)}) > 1 else "leads"
+        named = " or ".join(leaders.values()) or "no model"
+        return f"In this log {named} {lead} whatever the share of any one class"
     told = "; ".join(
         f"of class {name} (here {percent(own[name])}) {leads_in_words(found[name], number=percent)}"
         for name in changing[:_CHANGES]

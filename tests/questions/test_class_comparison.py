@@ -237,6 +237,12 @@ def test_a_log_of_one_class_lacks_another_whose_share_could_vary():
         _ = found.winners
 
 
+def test_models_that_tie_everywhere_lead_together():
+    one = counts(units=False).filter(model="a")
+    both = nf.compare_classes(pl.concat([one, one.with_columns(model=pl.lit("twin"))]), priors=FIELD)
+    assert "In this log a or twin lead whatever the share of any one class" in class_answer_lines(both)
+
+
 def test_a_model_without_a_name_may_lead():
     unnamed = counts(units=False).with_columns(pl.col("model").replace("a", ""))
     found, known = (nf.compare_classes(each, priors=FIELD) for each in (unnamed, counts(units=False)))
