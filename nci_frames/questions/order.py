@@ -164,6 +164,8 @@ def order_lines(by: str, order: Order) -> list[str]:
         said = f"the order changes in this log: {leads_in_words(order.leads, most=len(known))}.{exact}"
     elif order.overtakings:
         said = f"the order changes: in this log {one}, but others change places."
+    elif known[0].start == known[-1].end:
+        said = f"in this log {one}."
     else:
         said = f"the order does not change: in this log {one}, and no two models change places there."
     unknown = untold_in_words(order.leads)

@@ -34,6 +34,13 @@ def test_a_tie_between_is_no_change_by_itself():
     ]
 
 
+def test_at_one_prevalence_nothing_is_said_of_changes():
+    leads = (Lead((), 0.001, 0.001), Lead(("a",), 0.05, 0.05))
+    assert order_lines("F1", Order(leads, ())) == [
+        "By F1 in this log a leads at 0.05. This log cannot tell the value at 0.001."
+    ]
+
+
 def test_a_change_across_a_tie_is_found():
     crossed = ranks((0.1, {"a": 1, "b": 2}), (0.2, {"a": 1, "b": 1}), (0.3, {"a": 2, "b": 1}))
     (change,) = read_order(crossed).overtakings
