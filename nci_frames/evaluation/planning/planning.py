@@ -5,7 +5,7 @@ from typing import Literal, cast
 
 import polars as pl
 
-from nci_frames.base.arguments import beta_value, number_list
+from nci_frames.base.arguments import beta_value, check_allowed, number_list
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Call, Option
 from nci_frames.base.typing import Frame
@@ -165,6 +165,7 @@ def required_samples(
         )  # fmt: skip
     _need_compare(tpr=tpr, fpr=fpr, correlation=correlation, pairs=pairs, auc=auc, ratio=ratio)
     methods = sorted({method} if isinstance(method, str) else set(method))
+    check_allowed(methods, "method", method, "at least one method")
     rates = cast("tuple[float | None, float | None]", (tpr, fpr))
     promise = _goal(half_width, delta, precision_half_width, prevalence, *rates)
     if assurance is not None:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nci_frames.base.arguments import check_whole, threshold_grid
+from nci_frames.base.arguments import check_whole
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.counts.resolution import in_precision_of
@@ -121,13 +121,14 @@ def _points(curves: Curves, *, best: bool) -> tuple[Rows, Floats, Floats]:
 
 
 def check_bins(bins: Bins) -> None:
-    """Raise ParameterError unless *bins* is a number of bins, or at least two edges in [0, 1]."""
+    """Raise ParameterError unless *bins* is a number of bins, or at least two ascending edges in [0, 1]."""
     if isinstance(bins, int):
         check_whole("bins", bins, 1, _MOST_BINS)
         return
-    edges = threshold_grid(bins)
-    if len(edges) < 2 or not (edges[0] >= 0 and edges[-1] <= 1):
-        raise ParameterError.out_of_range("bins", bins, "a number of bins, or at least two edges in [0, 1]")
+    edges = np.asarray(bins, np.float64)
+    if len(edges) < 2 or not (edges[0] >= 0 and edges[-1] <= 1 and (np.diff(edges) > 0).all()):
+        allowed = "a number of bins, or at least two edges, ascending in [0, 1]"
+        raise ParameterError.out_of_range("bins", bins, allowed)
 
 
 def bins_of(part: Part, eta: Floats, bins: Bins) -> Blocks:
@@ -138,7 +139,9 @@ def bins_of(part: Part, eta: Floats, bins: Bins) -> Blocks:
     ParameterError
         If a step has rows on either side of an edge.
     """
-    return _equal_shares(part, eta, bins) if isinstance(bins, int) else _between(part, threshold_grid(bins))
+    if isinstance(bins, int):
+        return _equal_shares(part, eta, bins)
+    return _between(part, np.asarray(bins, np.float64))
 
 
 def _equal_shares(part: Part, eta: Floats, number: int) -> Blocks:
