@@ -75,7 +75,7 @@ nightly: $(VENV)/.dev ## run the tests that are too long for make test and need 
 	$(PYTEST) -m "hypothesis and not slow" --hypothesis-profile nightly
 
 faults: $(VENV)/.dev ## break runs of jobs at every write, disks, files, clocks and settings (2 hours; root for the full disk)
-	$(BIN)/python -m pytest -s -m slow tests/jobs/test_job_faults.py tests/jobs/ledger/test_ledger_faults.py tests/jobs/job_file/test_job_file.py tests/jobs/gates/test_gates.py tests/jobs/test_object_store.py
+	$(BIN)/python -m pytest -s -m slow tests/jobs/test_job_faults.py tests/jobs/ledger/test_ledger_faults.py tests/jobs/job_file/test_job_file.py tests/jobs/gates tests/jobs/test_object_store.py
 
 spark: $(SPARK)/.engines ## count on a Spark cluster on this machine, in Ray and in Dask, and kill processes (10 minutes)
 	$(SPARK)/bin/python -m pytest -m "$(MARKS)" $(SPARK_TESTS)

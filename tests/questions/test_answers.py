@@ -11,19 +11,14 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.jobs.small_segments import small_segments, with_small_pooled
-from nci_frames.options.report import SegmentOptions
 from nci_frames.questions.answer import Answer
 from nci_frames.questions.answer_lines import answer_lines, measure_name, order_line, short_answer
 from nci_frames.questions.certainty import MOST_RESAMPLED
-from nci_frames.questions.order import order_lines
 from nci_frames.questions.ranked import own_threshold_words
 from nci_frames.questions.report import report_charts
-from nci_frames.questions.where_it_changes import orders
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_answer, print_basis, print_conclusion
-from tests.cases import first_quick
 from tests.comparisons import altered, printed, questions
 from tests.comparisons import comparison as compare_many
 from tests.logs import counts_at, random_log
@@ -486,46 +481,6 @@ def test_many_changes_of_the_best_model_are_told_shortly():
     )
 
 
-def test_small_segments_become_one():
-    log = random_log(600, seed=2).with_columns(
-        country=pl.when(pl.int_range(pl.len()) < 20).then(pl.lit("xx")).otherwise("country")
-    )
-    counts = nf.count_confusion(log, thresholds=[0.0, 0.5], by=["country", "fold"])
-    positives = dict(
-        log.group_by("country", "model")
-        .agg(pl.col("label").sum())
-        .group_by("country")
-        .agg(pl.col("label").max())
-        .iter_rows()
-    )
-    least = sorted(positives.values())[1]
-    small = small_segments(counts, ["country"], SegmentOptions(min_positives=least))
-    assert set(small.segments["country"]) == {name for name, number in positives.items() if number < least}
-    pooled = with_small_pooled(counts, small)
-    renamed = log.with_columns(
-        country=pl.when(pl.col("country").eq_missing(small.segments["country"][0]))
-        .then(pl.lit("other"))
-        .otherwise("country")
-    )
-    wanted = nf.count_confusion(renamed, thresholds=[0.0, 0.5], by=["country", "fold"])
-    columns = ["model", "country", "fold", "threshold", "tp", "fp", "fn", "tn"]
-    assert pooled.select(columns).sort(columns).equals(wanted.select(columns).sort(columns))
-    assert small_segments(counts, ["country"], SegmentOptions()).segments.is_empty()
-
-
-def test_small_segments_do_not_become_a_segment_of_the_log():
-    names = ["other", "at", "de", None]
-    counts = counts_at([60, 50, 3, 4], 0, [60, 50, 3, 4], 90, model="a", country=names, threshold=0.5)
-    traffic = pl.DataFrame({"country": ["de", "other (merged)"]})
-    for also, name in ((None, "other (merged)"), (traffic, "other (merged) (merged)")):
-        small = small_segments(counts, ["country"], SegmentOptions(min_positives=20), also=also)
-        pooled = with_small_pooled(counts, small)
-        assert dict(pooled.select("country", "tp").iter_rows()) == {"other": 60, "at": 50, name: 7}
-    # What is merged need not be avoided.
-    small = small_segments(counts, ["country"], SegmentOptions(min_positives=61))
-    assert with_small_pooled(counts, small)["country"].to_list() == ["other"]
-
-
 @pytest.mark.thorough
 def test_of_many_models_those_that_lead_by_what_is_asked_have_bounds():
     rng, models, edges = np.random.default_rng(0), MOST_RESAMPLED + 2, np.linspace(0.1, 0.9, 9)
@@ -542,76 +497,3 @@ def test_of_many_models_those_that_lead_by_what_is_asked_have_bounds():
         assert "not known whether worse: m" in "\n".join(answer_lines(asked.said)).lower()
         title = report_charts(asked)["intervals"].to_dict()["title"]["text"]
         assert f" of 12 of {models} models at prevalence " in title
-
-
-@pytest.mark.thorough
-def test_where_a_model_leads_that_is_not_compared_the_certified_map_is_unknown():
-    """It leads where the prevalence is very high, far from those asked for, and there are too many models."""
-    rows = [("far", 100, 900, 20, 5), *((f"m{k:02}", 90 - k // 3, 500 + k, 60, 10 + k) for k in range(24))]
-    names, *cells = zip(*rows, strict=True)
-    low, high = np.array(cells[:2]), np.array(cells[2:])
-    tp, fp = np.stack([low, high], axis=2).reshape(2, -1)
-    counts = counts_at(
-        tp, fp, 100, 1000, model=np.repeat(names, 2), threshold=np.tile([0.2, 0.8], len(names))
-    )
-    compared = nf.compare_models(counts, prevalence=[0.01, 0.02], repeats=20)
-    assert compared.decisions["model"][0] == "far"
-    first = compared.certified.row(0, named=True)
-    assert (first["lambda_start"], first["verdict"]) == (0.0, "unknown")
-    assert "was not compared" in first["reason"]
-    assert compared.certified["verdict"].to_list()[1] == "several"
-
-
-@pytest.mark.parametrize("metric", ["pr_auc", "roc_auc"])
-def test_bounds_of_an_area_are_those_of_the_log_however_strong_the_model(metric: str) -> None:
-    """Few steps of recall stand for many rows. Their area was smaller, by up to hundreds of errors."""
-    label = np.arange(30_000) % 10 == 0
-    score = np.random.default_rng(4).normal(4.0 * label)
-    log = pl.DataFrame({"model": "a", "label": label, "score": score})
-    counts = nf.count_confusion(log, thresholds="exact")
-    question = nf.Question(metric=metric, prevalence=0.3)
-    told = nf.compare_models(counts, prevalence=[0.3], question=question, repeats=400).answer
-    found = nf.bootstrap(counts, metric=metric, prevalence=0.3, repeats=400)
-    lower, value, upper = told.select("lower", "value", "upper").row(0)
-    assert lower < value < upper
-    assert found.select("lower", "upper").row(0) == pytest.approx((lower, upper), abs=(upper - lower) / 5)
-
-
-@pytest.mark.parametrize("unit", first_quick([None, "unit"]))
-@pytest.mark.parametrize("thresholds", ["exact", np.linspace(-2, 4, 25).tolist()], ids=["exact", "grid"])
-def test_bounds_of_an_area_are_those_of_bootstrap(thresholds: Any, unit: str | None) -> None:
-    """Also those of tied scores, and of scores between thresholds."""
-    label = np.arange(1_200) % 8 == 0
-    score = np.random.default_rng(2).normal(1.5 * label).round(1)
-    log = pl.DataFrame({"model": "a", "label": label, "score": score, "unit": np.arange(1_200) // 3})
-    scan = nf.scan_predictions(log, unit=unit)
-    counts = nf.count_confusion(scan if unit is None else nf.unit_buckets(scan), thresholds=thresholds)
-    units = None if unit is None else "bucket"
-    for metric in ("pr_auc", "roc_auc"):
-        question = nf.Question(metric=metric, prevalence=0.1)
-        told = nf.compare_models(counts, prevalence=[0.1], question=question).answer
-        found = nf.bootstrap(counts, metric=metric, prevalence=0.1, repeats=400, units=units)
-        expected = found.select("lower", "upper").row(0)
-        assert told.select("lower", "upper").row(0) == pytest.approx(expected, abs=2e-4)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("metric", ["pr_auc", "roc_auc"])
-def test_models_are_told_apart_only_by_more_than_a_grid_leaves_unknown(metric: str) -> None:
-    """Of many rows, a test finds differences that are smaller than the distances between thresholds."""
-    label, rng = np.arange(20_000) % 2 == 0, np.random.default_rng(6)
-    logs = [
-        pl.DataFrame({"model": name, "label": label, "score": rng.normal(distance * label)})
-        for name, distance in (("a", 1.0), ("b", 1.07), ("far", 0.4))
-    ]
-    question = nf.Question(metric=metric, prevalence=0.5)
-    told = {}
-    for way, thresholds in (("exact", "exact"), ("grid", np.linspace(-4, 5, 31).tolist())):
-        counts = nf.count_confusion(pl.concat(logs), thresholds=thresholds)
-        comparison = nf.compare_models(counts, prevalence=[0.2, 0.5], question=question, repeats=20)
-        told[way] = dict(comparison.answer.select("model", "distinguishable").iter_rows())
-        for line in (order_line(comparison.said), *order_lines("PR-AUC", orders(comparison)["pr_auc"])):
-            assert ("known to within" in line) == (way == "grid")
-            assert "exact for this log" not in line or way == "exact"
-    assert told["exact"] == {"b": False, "a": True, "far": True}
-    assert told["grid"] == {"b": False, "a": False, "far": True}

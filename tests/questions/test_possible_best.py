@@ -130,3 +130,21 @@ def test_every_border_has_the_interval_of_its_crossover():
             (crossing,) = near.filter(model_b=row["model"]).iter_rows(named=True)
             for bound in ("lower", "upper"):
                 assert row[bound] == pytest.approx(crossing[bound], rel=0.02), name
+
+
+@pytest.mark.thorough
+def test_where_a_model_leads_that_is_not_compared_the_certified_map_is_unknown():
+    """It leads where the prevalence is very high, far from those asked for, and there are too many models."""
+    rows = [("far", 100, 900, 20, 5), *((f"m{k:02}", 90 - k // 3, 500 + k, 60, 10 + k) for k in range(24))]
+    names, *cells = zip(*rows, strict=True)
+    low, high = np.array(cells[:2]), np.array(cells[2:])
+    tp, fp = np.stack([low, high], axis=2).reshape(2, -1)
+    counts = counts_at(
+        tp, fp, 100, 1000, model=np.repeat(names, 2), threshold=np.tile([0.2, 0.8], len(names))
+    )
+    compared = nf.compare_models(counts, prevalence=[0.01, 0.02], repeats=20)
+    assert compared.decisions["model"][0] == "far"
+    first = compared.certified.row(0, named=True)
+    assert (first["lambda_start"], first["verdict"]) == (0.0, "unknown")
+    assert "was not compared" in first["reason"]
+    assert compared.certified["verdict"].to_list()[1] == "several"
