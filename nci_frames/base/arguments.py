@@ -51,6 +51,8 @@ def check_budget(alerts: float, volume: float) -> None:
 def check_level(level: float) -> None:
     """Raise ParameterError unless *level* is a confidence level."""
     value_inside("level", level)
+    # Doubles cannot distinguish lower levels from 0, at which intervals have no width.
+    check_allowed(1 - level < 1, "level", level, "above 1e-16")
 
 
 def value_inside(name: str, value: float | None) -> float:
