@@ -263,12 +263,12 @@ def test_gates_with_hostile_names_are_text_and_no_formula():
     cells = [content for block, content in pieces if block == "td"]
     place = cells.index("a|b")
     assert cells[place : place + 9] == [
-        "a|b", "fail", "+1", "a|b = <b>", "recall", "0.0100", "0.600 (0.500 to 0.700)",
+        "a|b", "fail", "+1", "a|b = <b>", "recall", "0.01", "0.600 (0.500 to 0.700)",
         "change ≥ \N{MINUS SIGN}0.05", f"was 0.700: a change of {format_value(-0.1)} "
         f"({format_value(-0.2)} to {format_value(-0.06)}); **b** | _i_",
     ]  # fmt: skip
     assert cells[place + 9 : place + 18] == [
-        NAMES[0], "pass", "=1+1", "all rows", "recall", "0.0100", "0.100 (0.0200 to 0.200)",
+        NAMES[0], "pass", "=1+1", "all rows", "recall", "0.01", "0.100 (0.0200 to 0.200)",
         "lead ≥ 0", "the value is the lead over @SUM(1)",
     ]  # fmt: skip
     assert any("Run =r: fail, by 1 fail, 1 pass." in content for _, content in pieces)
