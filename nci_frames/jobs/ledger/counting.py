@@ -110,6 +110,7 @@ def _negative_label(frame: pl.DataFrame, settings: CountingSettings) -> dict[str
     if settings.label is None or settings.positive is None:
         return {}
     labels = frame[settings.label].drop_nulls()
+    labels = labels.drop_nans() if labels.dtype.is_float() else labels
     positive = as_label(settings.positive, labels.dtype, settings.label)
     other = next((label for label in labels.unique().to_list() if label != positive), None)
     if other is None:

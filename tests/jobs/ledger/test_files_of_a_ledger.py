@@ -58,6 +58,14 @@ def test_a_file_whose_only_label_is_misspelt_is_refused(ledger, tmp_path, positi
     assert ledger.sources().filter("active")["negatives"].to_list() == [1, 3]
 
 
+def test_a_missing_label_is_not_the_label_of_negatives(ledger, tmp_path):
+    for night, labels in enumerate([[2.0, 1.0, None], [float("nan"), 1.0, 2.0], [float("nan")] * 3]):
+        log = pl.DataFrame({"model": "a", "label": labels, "score": [0.9, 0.2, 0.1]}, strict=False)
+        path = write_log(tmp_path / str(night), log.with_columns(pl.col("label").cast(pl.Float64)))
+        ledger.append(path, positive=2, on_invalid="drop")
+    assert ledger.sources()["negatives"].to_list() == [1, 1, 0]
+
+
 def test_types_that_differ_between_files_are_refused(ledger, tmp_path):
     ledger.append(write_log(tmp_path / "a.parquet", random_log(50)))
     with pytest.raises(nf.SchemaError, match="score"):
