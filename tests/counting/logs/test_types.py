@@ -116,6 +116,12 @@ def test_blank_lines_before_a_header(tmp_path: Path) -> None:
     assert nf.scan_predictions(tmp_path / "log.csv").collect().rows() == [("a", True, 0.5)]
 
 
+def test_a_name_of_a_csv_may_have_another_separator(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("model,label,score,a;b\nx,1,0.5,y\n")
+    assert nf.scan_predictions(path, segments="a;b").collect().row(0) == ("x", "y", True, 0.5)
+
+
 def test_a_csv_may_repeat_the_keys_of_its_folders(tmp_path: Path) -> None:
     folder = tmp_path / "country=at"
     folder.mkdir()
