@@ -181,6 +181,7 @@ def make_report(
             unit_rows=unit_rows,
             count_segments=count_segments and (lambda at: with_small_pooled(count_segments(at), pooled)),
         )
+        # What the caller prints is computed while the step is shown.
         _ = comparison.said
     answered(comparison)
     asked = {} if options.at is None else {"asked": options.at}

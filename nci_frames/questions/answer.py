@@ -350,8 +350,8 @@ class AskedLog:
         """
         if self.question.confidence is None:
             return self.question.share
-        shares = self._points(prevalence).group_by("prevalence").agg(share=pos_fraction().max())
-        return shares.sort("prevalence")["share"].fill_null(0.0).to_list()
+        shares = self._ranked(prevalence).group_by("prevalence").agg(pl.col("pos_fraction").max())
+        return shares.sort("prevalence")["pos_fraction"].fill_null(0.0).to_list()
 
     def _compared_areas(self, area: Area, prevalence: Sequence[float]) -> pl.DataFrame:
         drawn = self._logs.by_area(area, prevalence, self.repeats, prior=True)

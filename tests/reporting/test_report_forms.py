@@ -337,4 +337,4 @@ def test_bands_of_folds_are_of_few_models():
 def test_the_page_breaks_no_option_of_a_command_after_a_hyphen():
     parts = template("parts.html.jinja", cell=format_cell, **NUMBERS).module
     shown = '<span class="option">plan-labels</span> LOG <span class="option">--budget</span> 5 &lt;x&gt;'
-    assert str(parts.unbroken("plan-labels LOG --budget 5 <x>")) == shown  # type: ignore[attr-defined]
+    assert str(parts.unbroken("plan-labels LOG --budget 5 <x>")) == shown

@@ -15,7 +15,7 @@ from nci_frames.base.errors import InvalidRowsError, NciFramesError, ParameterEr
 from nci_frames.base.messages import quantity
 from nci_frames.counting.count import tally_scan
 from nci_frames.counting.logs.labels import as_label
-from nci_frames.counting.logs.opened import READ_ERRORS, ignored_weights
+from nci_frames.counting.logs.opened import READ_ERRORS, OpenedLog, ignored_weights
 from nci_frames.counting.logs.opening import open_source
 from nci_frames.counting.logs.paths import NULL_KEY, is_csv
 from nci_frames.counting.logs.rows import REASON
@@ -98,21 +98,20 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
             "counted": tally.counted,
             "dropped": tally.dropped,
             **increments.select(pl.col("positives", "negatives").sum(), cells=pl.len()).row(0, named=True),
-            **_negative_label(frame, settings),
+            **_negative_label(scan.source, settings),
         },
         dtypes={name: schema[name] for name in [*settings.keys, "score"]},
         warnings=(*warned, *others),
     )
 
 
-def _negative_label(frame: pl.DataFrame, settings: CountingSettings) -> dict[str, str]:
+def _negative_label(source: OpenedLog, settings: CountingSettings) -> dict[str, str]:
     """Return the other label than the positive one, by the name ``negative_label``, if there is one."""
     if settings.label is None or settings.positive is None:
         return {}
-    labels = frame[settings.label].drop_nulls()
-    labels = labels.drop_nans() if labels.dtype.is_float() else labels
+    labels = source.some(settings.label, 2)
     positive = as_label(settings.positive, labels.dtype, settings.label)
-    other = next((label for label in labels.unique().to_list() if label != positive), None)
+    other = next((label for label in labels.to_list() if label != positive), None)
     if other is None:
         return {}
     # Whole numbers are written alike in all types.
