@@ -2,8 +2,9 @@
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ import polars as pl
 from nci_frames.base.arguments import beta_value, check_allowed, check_budget, check_confidence
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.metrics import better_sign, called_metric
+from nci_frames.evaluation.metrics import better_sign, called_metric, rounding
 
 _TPR, _FPR, _ETA = pl.col("tpr"), pl.col("fpr"), pl.col("prevalence")
 
@@ -42,6 +43,8 @@ class Wish:
     slack: pl.Expr = field(default_factory=lambda: pl.lit(0.0))
     #: Whether the selected point has the lowest or the highest FPR of all points with its TPR.
     extreme_fpr: bool = False
+    #: Returns the largest rounding error of best values.
+    rounding: Callable[[Floats], Floats] = lambda values: ROUNDING * np.abs(values)
 
     @property
     def needs_prevalence(self) -> bool:
@@ -146,4 +149,5 @@ def _best(metric: str | pl.Expr, beta: float) -> Wish:
         msg = f"the metric {called.label!r} has no best value"
         raise ParameterError(msg, hint=f"ask for a target, e.g. {called.label}=0.01")
     value = better_sign(called.metric) * called.cast(pl.Float64)
-    return Wish(called.label, 0.0, "best", value, beta, extreme_fpr=called.metric.monotone)
+    known = partial(rounding, called.metric)
+    return Wish(called.label, 0.0, "best", value, beta, rounding=known, extreme_fpr=called.metric.monotone)

@@ -116,9 +116,9 @@ def picked_points(runs: Runs, wish: Wish, etas: Sequence[Eta]) -> pl.DataFrame:
 def _picked(runs: Runs, wish: Wish, tpr: Floats, value: Floats) -> Rows:
     """Return the row of each group that meets the criterion best; -1 if there is none."""
     if wish.take == "best":
-        # NaN is never the best value, since it equals nothing.
+        # NaN is never the best value, since it reaches nothing.
         best = np.fmax.reduceat(value, runs.start)
-        return runs.last(value == np.repeat(best, runs.size))
+        return runs.last(value >= np.repeat(best - wish.rounding(best), runs.size))
     holds = value >= 0
     if wish.name == "precision":  # no predicted positives, no precision
         holds &= runs.values(pl.col("tpr") + pl.col("fpr"), None, wish.beta) > 0

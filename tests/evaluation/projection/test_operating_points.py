@@ -92,13 +92,26 @@ def test_the_best_of_a_metric_is_the_best(log: pl.DataFrame, name: str) -> None:
     chosen = found.join(values, on=[*keys, "threshold"], how="left", nulls_equal=True).join(
         best, on=keys, how="left", nulls_equal=True, suffix="_best"
     )
-    assert chosen["value"].to_list() == chosen["value_best"].to_list()
+    equal = (pl.col("value") == pl.col("value_best")) | (
+        (pl.col("value") / pl.col("value_best") - 1).abs() < 1e-14
+    )
+    assert chosen.select(equal.all()).item()
     assert (chosen["reason"].is_null() == chosen["value"].is_not_null()).all()
     # Of equally good ones the highest threshold.
-    as_good = values.join(best, on=[*keys, "value"], nulls_equal=True).filter(pl.col("value").is_not_null())
+    as_good = values.join(best, on=keys, nulls_equal=True, suffix="_best").filter(equal)
     highest = as_good.group_by(keys).agg(pl.col("threshold").max())
     both = found.join(highest, on=keys, nulls_equal=True, suffix="_highest")
     assert both["threshold"].to_list() == both["threshold_highest"].to_list()
+
+
+def test_values_that_differ_by_rounding_are_equally_good() -> None:
+    assert 0.8 - 0.7 > 0.2 - 0.1
+    rates = nf.compute_rates(counts_at([8, 2], [7, 1], 10, 10, model="a", threshold=[0.3, 0.6]))
+    assert nf.select_operating_points(rates, metric="youden_j")["threshold"].item() == 0.6
+    # At (0.6, 0.2) and at (0.8, 0.4).
+    assert (0.4**2 + (1 - 0.8) ** 2) ** 0.5 < (0.2**2 + (1 - 0.6) ** 2) ** 0.5
+    rates = nf.compute_rates(counts_at([8, 6], [4, 2], 10, 10, model="a", threshold=[0.3, 0.6]))
+    assert nf.select_operating_points(rates, metric="distance")["threshold"].item() == 0.6
 
 
 @pytest.mark.parametrize("interpolate", [False, True])
