@@ -8,7 +8,7 @@ import numpy as np
 from nci_frames.base.binomial import at_least, at_most
 from nci_frames.base.typing import Flags, FloatPair, Floats, Rows
 from nci_frames.evaluation.arrays.histograms import Histogram
-from nci_frames.evaluation.arrays.members import Members, stacked, sum_of_some
+from nci_frames.evaluation.arrays.members import Members, by_cell, stacked, sum_of_some
 from nci_frames.evaluation.rates.clusters import jackknife_weights
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.quadratic import bridge_weights, exceedances
@@ -105,12 +105,14 @@ def compare_with_rest(
 class _ClassRows:
     """The rows of one class, by segment and cell of neighbouring scores, lowest scores first."""
 
-    def __init__(self, by_cell: Floats, effects: Floats, by_bucket: Sequence[Any], *, weighted: bool) -> None:
-        self.rows, self.weighted = by_cell.sum(axis=1), weighted
+    def __init__(
+        self, in_cells: Floats, effects: Floats, by_bucket: Sequence[Any], *, weighted: bool
+    ) -> None:
+        self.rows, self.weighted = in_cells.sum(axis=1), weighted
         #: Variance of the count of each segment, relative to that of a single independent row.
         self.spread = self.rows * effects
         self.worth = self.rows / effects
-        self.reached = by_cell.cumsum(axis=1)
+        self.reached = in_cells.cumsum(axis=1)
         #: Sparse arrays of shape (buckets, cells), one per segment; empty if rows are independent.
         self.by_bucket = by_bucket
         self._stacked = stacked(by_bucket) if by_bucket else None
@@ -132,11 +134,12 @@ class _ClassRows:
     @classmethod
     def of(cls, members: Members, pooled: Histogram, of_class: int, effects: Floats) -> Self:
         """Return the positives (0) or the negatives (1); *pooled* has all segments together."""
-        cell = joined_cells(pooled.classes[of_class])
+        cell, rows = joined_cells(pooled.classes[of_class]), members.classes[of_class]
         # Lowest scores first.
-        cell = cell.max(initial=0) - cell
-        by_cell, by_bucket = members.classes[of_class].by_cell(cell), members.by_bucket(of_class, cell)
-        return cls(by_cell, effects, by_bucket, weighted=pooled.positives.dtype.kind == "f")
+        cell = cell[-1] - cell
+        in_cells = by_cell(rows, cell, int(cell[0]) + 1).toarray()
+        by_bucket = members.by_bucket(of_class, cell, np.arange(len(in_cells)))
+        return cls(in_cells, effects, by_bucket, weighted=pooled.positives.dtype.kind == "f")
 
     @staticmethod
     def _weights(below: Floats, step: int, least: float) -> Floats:

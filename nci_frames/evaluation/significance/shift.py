@@ -15,7 +15,7 @@ from nci_frames.base.typing import Floats, Frame, Rows
 from nci_frames.counts.pooling import alike_counts, pooled_counts
 from nci_frames.evaluation.arrays.buckets import bucket_counts, even_buckets, sums_of_weights
 from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
-from nci_frames.evaluation.arrays.members import MemberRows, Members, stacked, sum_of_some
+from nci_frames.evaluation.arrays.members import Members, by_cell, stacked, sum_of_some
 from nci_frames.evaluation.resampling.samplers import random_groups
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.quadratic import bridge_weights, exceedances
@@ -172,8 +172,7 @@ def _tested(pooled: Histogram, members: Members, segments: pl.Series) -> pl.Data
     names = segments.to_frame().select(key_text(segments.name, segments.dtype)).to_series()
     found = []
     for of_class, name in ((1, "negatives"), (0, "positives")):
-        # Unweighted and effective numbers of rows.
-        drawn, worth = members.sizes(of_class)
+        drawn, worth = members.drawn[of_class], members.even[of_class]
         compared = np.flatnonzero(worth >= LEAST_ROWS)
         size = int(drawn[compared].sum())
         row: dict[str, object] = {"class": name[:-1], "segments": len(compared), "rows": size}
@@ -181,12 +180,12 @@ def _tested(pooled: Histogram, members: Members, segments: pl.Series) -> pl.Data
             row["reason"] = f"fewer than two values of {segments.name!r} have {LEAST_ROWS} {name}"
         else:
             cell = joined_cells(pooled.classes[of_class])
-            rows = members.classes[of_class].only(compared)
-            by_cell = rows.by_cell(cell)
-            row_weighs = by_cell.sum() / worth[compared].sum()
+            rows = members.classes[of_class][compared]
+            in_cells = by_cell(rows, cell, int(cell[-1]) + 1).toarray()
+            row_weighs = in_cells.sum() / worth[compared].sum()
             by_bucket = [each / row_weighs for each in members.by_bucket(of_class, cell, compared)]
-            statistic, p_value = _anderson_darling(by_cell / row_weighs, by_bucket)
-            effect, place = _largest_distance(rows, len(cell))
+            statistic, p_value = _anderson_darling(in_cells / row_weighs, by_bucket)
+            effect, place = _largest_distance(rows)
             farthest = names[int(compared[place])]
             row |= {"statistic": statistic, "effect": effect, "farthest": farthest, "p_value": p_value}
         found.append(row)
@@ -206,17 +205,17 @@ def joined_cells(whole: Rows) -> Rows:
     return np.append(0, np.cumsum(cell[1:] != cell[:-1]))
 
 
-def _anderson_darling(by_cell: Floats, by_bucket: Sequence[Any]) -> tuple[float, float]:
+def _anderson_darling(in_cells: Floats, by_bucket: Sequence[Any]) -> tuple[float, float]:
     """Return the statistic of the rows of segments by cell, and its p-value.
 
     *by_bucket* has the rows of each segment by bucket and cell, sparse; it is empty if rows are independent.
     """
-    rows = by_cell.sum(axis=1)
+    rows = in_cells.sum(axis=1)
     size = rows.sum()
-    pooled = by_cell.sum(axis=0) / size
+    pooled = in_cells.sum(axis=0) / size
     # Drop cells without rows of a compared segment.
     occupied = pooled > 0
-    pooled, by_cell = pooled[occupied], by_cell[:, occupied]
+    pooled, in_cells = pooled[occupied], in_cells[:, occupied]
     if len(pooled) < 2:
         return 0.0, 1.0
     below = pooled.cumsum()[:-1]
@@ -227,13 +226,13 @@ def _anderson_darling(by_cell: Floats, by_bucket: Sequence[Any]) -> tuple[float,
         apart = table.cumsum(axis=1)[:, :-1] / rows[:, None] - below
         return float((rows[:, None] * apart**2 * weight).sum())
 
-    statistic = squares(by_cell)
+    statistic = squares(in_cells)
     if not by_bucket:
         weights, freedom = bridge_weights(below, weight), len(rows) - 1.0
         wider = _wider(rows, pooled, below, weight, weights)
         p_value = exceedances(np.array([statistic]), wider * weights, freedom / wider).item()
         if wider > 1 and p_value < _SMALL:
-            p_value = max(p_value, _share_of_tables(by_cell, lambda table: squares(table) >= statistic))
+            p_value = max(p_value, _share_of_tables(in_cells, lambda table: squares(table) >= statistic))
         return statistic, p_value
 
     def moved(counted: Floats) -> Floats:
@@ -273,37 +272,34 @@ def _wider(rows: Floats, pooled: Floats, below: Floats, weight: Floats, weights:
     return wider if wider > _SPARSE else 1.0
 
 
-def _share_of_tables(by_cell: Floats, found: Callable[[Floats], bool]) -> float:
-    """Return the share of random tables with the sums of *by_cell* for which *found* is true."""
+def _share_of_tables(in_cells: Floats, found: Callable[[Floats], bool]) -> float:
+    """Return the share of random tables with the sums of *in_cells* for which *found* is true."""
     from scipy.stats import random_table  # noqa: PLC0415  (slow to import, and seldom needed)
 
-    sums = (by_cell.sum(axis=axis).astype(np.int64) for axis in (1, 0))
+    sums = (in_cells.sum(axis=axis).astype(np.int64) for axis in (1, 0))
     tables, rng = random_table(*sums), np.random.default_rng(0)
-    number = int(np.clip(_MOST_DRAWN // by_cell.size, 99, 999))
+    number = int(np.clip(_MOST_DRAWN // in_cells.size, 99, 999))
     drawn = (tables.rvs(1, method="patefield", random_state=rng)[0] for _ in range(number))
     return sum(map(found, drawn)) / (1 + number)
 
 
-def _largest_distance(rows: MemberRows, bins: int) -> tuple[float, int]:
+def _largest_distance(rows: Any) -> tuple[float, int]:
     """Return the largest distance of the most significant member from the others, and its index.
 
-    Every member has rows. *bins* is the number of bins.
+    *rows* are those of each member by bin, sparse. Every member has rows.
     """
-    together = np.zeros(bins + 1)
-    together[1:] = np.bincount(rows.bin, rows.rows, bins).cumsum()
-    first = np.flatnonzero(np.diff(rows.member, prepend=-1))
-    member, length = rows.member[first], np.diff(first, append=len(rows.member))
-    size = rows.sizes
+    together = np.append(0.0, np.bincount(rows.indices, rows.data, rows.shape[1]).cumsum())
+    first, length = rows.indptr[:-1], np.diff(rows.indptr)
+    size = rows.sum(axis=1)
     others = size.sum() - size
-    reached = rows.rows.cumsum()
-    reached -= np.repeat(reached[first] - rows.rows[first], length)
-    mine, rest = (np.repeat(of_members[member], length) for of_members in (size, others))
+    reached = rows.data.cumsum()
+    reached -= np.repeat(reached[first] - rows.data[first], length)
+    mine, rest = np.repeat(size, length), np.repeat(others, length)
     apart = np.zeros(len(reached))
     # Between its own bins the share of a member is constant and that of the others rises, so the extremes are
     # just before and at its bins.
-    for own, every in ((reached, together[rows.bin + 1]), (reached - rows.rows, together[rows.bin])):
+    for own, every in ((reached, together[rows.indices + 1]), (reached - rows.data, together[rows.indices])):
         np.maximum(apart, np.abs(own / mine - (every - own) / rest), out=apart)
-    distance = np.zeros(len(size))
-    distance[member] = np.maximum.reduceat(apart, first)
+    distance = np.maximum.reduceat(apart, first)
     farthest = int(np.argmax(distance * np.sqrt(size * others / size.sum())))
     return float(distance[farthest]), farthest
