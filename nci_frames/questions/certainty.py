@@ -195,8 +195,8 @@ def with_borders(
         changes = zip(pairwise(models), winners["start"][1:], strict=True)
         for place, ((before, after), at) in enumerate(changes, 1):
             inside = before != after and 0 < at < (1 if axis == "prevalence" else math.inf)
-            if inside and found is not None and {before, after} <= found.values.keys():
-                border = border_of(found, {"model_a": before, "model_b": after, axis: at}, draws)
+            if inside and found is not None and {before, after} <= found.keys():
+                border = border_of(found, {"model_a": before, "model_b": after, axis: at}, axis, draws)
                 rows[place] = (border["lower"], border["upper"])
     bounds = pl.DataFrame(rows, schema={"lower": pl.Float64, "upper": pl.Float64}, orient="row")
     return winners.with_columns(bounds.get_columns())

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Flags, Floats, Rows
+from nci_frames.base.typing import FloatPair, Floats, Rows
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.metrics import Kind, Metric, curve_asked
@@ -66,8 +66,8 @@ class Area(Metric):
     #: Whether bounds come from the band where percentiles are unreliable.
     band_if_unsure: bool = False
     #: Takes value, standard deviation, effective positives and negatives, and the level; returns bounds to
-    #: which percentiles are extended, and a mask of where.
-    score_bounds: Callable[..., tuple[Floats, Floats, Flags]] | None = None
+    #: which percentiles are extended.
+    score_bounds: Callable[..., FloatPair] | None = None
 
 
 def area_of(asked: str | pl.Expr, done: str) -> Area | None:

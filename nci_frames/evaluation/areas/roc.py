@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from nci_frames.base.normal import normal_quantile
-from nci_frames.base.typing import Flags, FloatPair, Floats
+from nci_frames.base.typing import FloatPair, Floats
 from nci_frames.evaluation.areas.area import LACKS, Area, Areas, Logs, enclosed
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.metrics import Metric
@@ -40,19 +40,15 @@ def _areas_of_logs(logs: Logs, _: Sequence[float]) -> Floats:
     return np.asarray(areas)[:, np.newaxis]
 
 
-def _newcombe(value: Floats, std: Floats, m: Floats, n: Floats, level: float) -> tuple[Floats, Floats, Flags]:
-    """Return the "score" interval of ``auc_interval``, and a mask of where it is defined."""
-    spread = np.fmax(1.0, std**2 / newcombe_variance(value, m, n))
-    bounds = score_bounds(value, m, n, normal_quantile(level) ** 2 * spread)
-    return *with_unseen(value, *bounds, m, n, level), ~np.isnan(value)
+def score_interval(value: Floats, std: Floats, m: Floats, n: Floats, level: float) -> FloatPair:
+    """Return the "score" interval of ``auc_interval``.
 
-
-def with_unseen(value: Floats, lower: Floats, upper: Floats, m: Floats, n: Floats, level: float) -> FloatPair:
-    """Widen an interval for kinds of rows that the log may lack.
-
-    Such rows may be ranked anywhere, so they may move the value towards 0 or 1. This distance and that of the
-    interval are independent, so they are added as squares.
+    It allows for kinds of rows that the log may lack. Such rows may be ranked anywhere, so they may move the
+    value towards 0 or 1. This distance and that of the score bounds are independent, so they are added as
+    squares.
     """
+    spread = np.fmax(1.0, std**2 / newcombe_variance(value, m, n))
+    lower, upper = score_bounds(value, m, n, normal_quantile(level) ** 2 * spread)
     unseen = unseen_share(np.fmin(m, n), level)
     down, up = np.hypot(value - lower, unseen * value), np.hypot(upper - value, unseen * (1 - value))
     return np.maximum(value - down, 0.0), np.minimum(value + up, 1.0)
@@ -113,7 +109,7 @@ ROC_AUC = Area(
     certified=lambda curves, _: [roc_area(curves, (0.0, 1.0))],
     highest=lambda curves, _: [roc_area(curves, (0.0, 1.0))[2]],
     replicated=_areas_of_logs,
-    score_bounds=_newcombe,
+    score_bounds=score_interval,
 )
 PARTIAL_ROC_AUC = Metric(
     "partial_roc_auc",

@@ -175,17 +175,15 @@ class _Known:
         others = [area for area in areas if area.score_bounds is None]
         if len(told.filter(pl.col("metric").is_in([area.name for area in others]) & known & ~unsure)):
             told = self._with_unseen(told, others)
-        value, std, m, n = (told[name].cast(pl.Float64).to_numpy() for name in ("value", "std", *_SIZES))
-        lower, upper = np.full((2, len(told)), np.nan)
-        few = told["metric"].is_in([area.name for area in others]).to_numpy().copy()
+        given = told.select("value", "std", *_SIZES).cast(pl.Float64).to_numpy().T
         for area in areas:
             if area.score_bounds is not None:
-                some = (told["metric"] == area.name).to_numpy()
-                bounds = area.score_bounds(value[some], std[some], m[some], n[some], logs.level)
-                lower[some], upper[some], few[some] = bounds
-        told = told.with_columns(
-            lower_score=pl.Series(lower), upper_score=pl.Series(upper), __few=pl.Series(few)
-        )
+                mine = (pl.col("metric") == area.name) & pl.col("lower").is_not_null()
+                sides = zip(_SIDES.items(), area.score_bounds(*given, logs.level), strict=True)
+                told = told.with_columns(
+                    pl.when(mine).then(wider(side, pl.lit(pl.Series(bound)))).otherwise(side).alias(side)
+                    for (side, wider), bound in sides
+                )
         band = told.clear()
         if len(told.filter(unsure)):
             band = compute_areas(
@@ -193,11 +191,11 @@ class _Known:
                 units=logs.units,
             )  # fmt: skip
         found = beside(told, band.select(*at, *_SIDES), at, suffix="_band")
-        extended = pl.col("__few") & pl.col("lower").is_not_null()
         wide = unsure & pl.col("lower_band").is_not_null()
-        columns: dict[str, pl.Expr] = {"interval": _interval(extended | wide)}
-        for side, wider in _SIDES.items():
-            narrow = pl.when(extended).then(wider(side, f"{side}_score")).otherwise(side)
+        # All bounds of areas are extended.
+        columns: dict[str, pl.Expr] = {"interval": _interval(wide | pl.col("lower").is_not_null())}
+        for side in _SIDES:
+            narrow = pl.col(side)
             if "resolution" in counts.columns:
                 # Between two thresholds of a grid, the area of the log itself is not known exactly.
                 moved = (narrow + pl.col(f"{side}_gap")).clip(0.0)

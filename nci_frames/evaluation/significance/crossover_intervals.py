@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -130,7 +130,7 @@ def crossover_intervals(
         other = {"beta": fixed} if over == "prevalence" else {"prevalence": fixed}
         crossings = find_crossovers(rates, metric=metric, over=over, **other)
     rows = [
-        row | border_of(found[tuple(row[key] for key in keys)], row, logs)
+        row | border_of(found[tuple(row[key] for key in keys)], row, over, logs)
         for row in crossings.drop("value").iter_rows(named=True)
     ]
     schema = {key: frame.schema[key] for key in keys} | CROSSOVER_INTERVALS.dtypes()
@@ -163,26 +163,9 @@ _BEYOND = "resampled logs are compared at prevalences from 1e-7 to 1 - 1e-7, or 
 _RARE = "fewer than 2 resampled logs have it"
 
 
-class Borders(NamedTuple):
-    """The values of models in resampled logs, from which crossovers are found."""
-
-    over: Over
-    #: By model: values of shape (logs, grid points), higher is better.
-    values: dict[object, Floats]
-    #: ``Replicates.sizes`` by model.
-    sizes: dict[object, Sequence[float]]
-
-    def overtakings(self, below: object, above: object, place: float) -> Floats:
-        """Return where *above* overtakes *below* in the logs where it does, each time nearest to *place*."""
-        lines = _LINES[self.over]
-        lead = self.values[below] - self.values[above]
-        before, after = lead[:, :-1], lead[:, 1:]
-        overtaken = (before > 0) & (after <= 0)
-        places = lines[:-1] + np.diff(lines) * before / (before - after)
-        far = np.where(overtaken, np.abs(np.log(places / place)), np.inf)
-        nearest = far.argmin(axis=1)
-        logs = np.arange(len(lead))
-        return _axis_value(self.over, places[logs, nearest][np.isfinite(far[logs, nearest])])
+#: Of each model: values in resampled logs, of shape (logs, grid points), higher is better; and its
+#: ``Replicates.sizes``.
+Borders = dict[object, tuple[Floats, Sequence[float]]]
 
 
 def _axis_value(over: Over, places: Floats) -> Floats:
@@ -195,17 +178,27 @@ def _place(axis: Over, value: float) -> float:
     return float(1 / np.float64(value) - 1 if axis == "prevalence" else np.float64(value) ** -2)
 
 
-def border_of(borders: Borders, crossing: Mapping[str, Any], logs: Resampling) -> dict[str, Any]:
+def border_of(borders: Borders, crossing: Mapping[str, Any], over: Over, logs: Resampling) -> dict[str, Any]:
     """Return the columns of ``crossover_intervals`` for a crossover of the log."""
-    below, above = crossing["model_a"], crossing["model_b"]
-    place, lines = _place(borders.over, crossing[borders.over]), _LINES[borders.over]
-    few = min(*borders.sizes[below], *borders.sizes[above]) < _LEAST
+    (below, sizes), (above, others) = (borders[crossing[name]] for name in ("model_a", "model_b"))
+    place, lines = _place(over, crossing[over]), _LINES[over]
+    few = min(*sizes, *others) < _LEAST
     beyond = not lines[-1] <= place <= lines[0]
-    drawn = np.empty(0) if beyond else borders.overtakings(below, above, place)
+    drawn = np.empty(0) if beyond else _overtakings(below - above, over, place)
     why = _FEW if few else _BEYOND if beyond else _RARE if len(drawn) < 2 else None
     lower, upper = (None, None) if why else np.quantile(drawn, logs.tails).tolist()
     share = None if few or beyond else len(drawn) / logs.repeats
     return {"lower": lower, "upper": upper, "probability": share, "repeats": len(drawn), "reason": why}
+
+
+def _overtakings(lead: Floats, over: Over, place: float) -> Floats:
+    """Return where a *lead* along the grid ends in the logs where it does, each time nearest to *place*."""
+    lines, logs = _LINES[over], np.arange(len(lead))
+    before, after = lead[:, :-1], lead[:, 1:]
+    places = lines[:-1] + np.diff(lines) * before / (before - after)
+    far = np.where((before > 0) & (after <= 0), np.abs(np.log(places / place)), np.inf)
+    nearest = far.argmin(axis=1)
+    return _axis_value(over, places[logs, nearest][np.isfinite(far[logs, nearest])])
 
 
 def area_curves_of(frame: pl.DataFrame, logs: Resampling) -> dict[tuple[object, ...], Borders]:
@@ -215,7 +208,7 @@ def area_curves_of(frame: pl.DataFrame, logs: Resampling) -> dict[tuple[object, 
     def curve(replicates: Replicates) -> Floats:
         return np.asarray(-1 / replicates.values)
 
-    return _grouped(resample(frame, Asked("pr_auc", etas), logs), curve, "prevalence")
+    return _grouped(resample(frame, Asked("pr_auc", etas), logs), curve)
 
 
 def own_curves_of(
@@ -239,16 +232,15 @@ def own_curves_of(
     found = resample(frame, Asked(["recall", "fpr"], threshold=None if own else threshold), logs)
     if not own:
         found = itertools.chain.from_iterable(by_keys(found).values())
-    return _grouped(found, curve, over)
+    return _grouped(found, curve)
 
 
 def _grouped(
-    found: Iterator[Replicates], values: Callable[[Replicates], Floats], over: Over
+    found: Iterator[Replicates], values: Callable[[Replicates], Floats]
 ) -> dict[tuple[object, ...], Borders]:
     """Return the values of the models by the values of the other keys."""
     groups: dict[tuple[object, ...], Borders] = {}
     for replicates in found:
         model, *keys = replicates.histogram.group.row(0)
-        borders = groups.setdefault(tuple(keys), Borders(over, {}, {}))
-        borders.values[model], borders.sizes[model] = values(replicates), replicates.sizes
+        groups.setdefault(tuple(keys), {})[model] = values(replicates), replicates.sizes
     return groups

@@ -9,7 +9,7 @@ from nci_frames.base.normal import normal_quantile, on_logit
 from nci_frames.base.typing import Floats, Frame
 from nci_frames.counts.resolution import every_row_exact
 from nci_frames.evaluation.areas.areas import areas_of
-from nci_frames.evaluation.areas.roc import ROC_AUC, newcombe_variance, score_bounds, with_unseen
+from nci_frames.evaluation.areas.roc import ROC_AUC, newcombe_variance, score_bounds, score_interval
 from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram, whole_counts
 from nci_frames.evaluation.rates.strata import FEW_ROWS, summed_counts
@@ -102,11 +102,12 @@ def auc_interval(counts: Frame, /, *, method: Method = "score", level: float = 0
     z = normal_quantile(level)
     if method in ("score", "newcombe"):
         expected = newcombe_variance(value, m, n)
-        wider = np.fmax(1.0, error**2 / expected) if method == "score" else np.ones_like(value)
-        error = np.sqrt(expected * wider)
-        lower, upper = score_bounds(value, m, n, z**2 * wider)
         if method == "score":
-            lower, upper = with_unseen(value, lower, upper, m, n, level)
+            lower, upper = score_interval(value, error, m, n, level)
+            expected *= np.fmax(1.0, error**2 / expected)
+        else:
+            lower, upper = score_bounds(value, m, n, z**2)
+        error = np.sqrt(expected)
     elif method == "delong":
         lower, upper = np.clip(value - z * error, 0, 1), np.clip(value + z * error, 0, 1)
     else:
