@@ -150,7 +150,7 @@ class LogTables(Compared):
             return None
         return certified_ranges(
             self._logs.at(self.best_points), summed_counts(self._logs.counts), self.decisions,
-            Resampling(self._logs.units, repeats=max(self._draws, LEAST_REPEATS)),
+            Resampling(self._logs.units, repeats=max(self._draws, LEAST_REPEATS)), self._logs.drawn.worth(()),
         )  # fmt: skip
 
     @computed

@@ -6,10 +6,11 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.typing import Floats, Frame
-from nci_frames.evaluation.areas.lowest import lowest_supported_prevalence
+from nci_frames.evaluation.areas.lowest import supported_from
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.crossovers.winners import decision_map, own_maps
+from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.best import compare_best
@@ -80,7 +81,8 @@ def certify_decision_map(
     ends, and is kept.
 
     "unknown" begins where the log has too few negatives for the best threshold of its best model
-    (``lowest_supported_prevalence``). docs/honesty.md gives the error rate in simulated logs.
+    (``lowest_supported_prevalence``, with the same *units*). docs/honesty.md gives the error rate in
+    simulated logs.
 
     References
     ----------
@@ -116,11 +118,16 @@ def certify_decision_map(
     points = total.join(maps.select(at).unique(), on=at, how="semi", nulls_equal=True).select(*at, *CELLS)
     apart = [key for key in COUNTS.keys(frame.columns) if key in (units, WEIGHT)]
     few = at_thresholds(frame, points, *apart) if apart else points
-    return certified_ranges(few, total, decision_map(rates), logs)
+    worth = None if units is None else class_worth(frame, units)
+    return certified_ranges(few, total, decision_map(rates), logs, worth)
 
 
 def certified_ranges(
-    points: pl.DataFrame, total: pl.DataFrame, decisions: pl.DataFrame, logs: Resampling
+    points: pl.DataFrame,
+    total: pl.DataFrame,
+    decisions: pl.DataFrame,
+    logs: Resampling,
+    worth: pl.DataFrame | None,
 ) -> pl.DataFrame:
     """Return the certified map from counts at the few thresholds that are best somewhere.
 
@@ -134,9 +141,11 @@ def certified_ranges(
         Decision map of *total*.
     logs
         As for ``certify_decision_map``.
+    worth
+        The ``class_worth`` of the units, if any.
     """
     keys = COUNTS.keys(total.columns)
-    support = lowest_supported_prevalence(total, metric="f_beta").select(
+    support = supported_from(total, "f_beta", worth=worth).select(
         "model", *keys, reach=(1 - pl.col("prevalence")) / pl.col("prevalence"), why="reason"
     )
     # Of very many models, only those that lead somewhere are compared.

@@ -9,7 +9,7 @@ import pytest
 import nci_frames as nf
 from nci_frames.reporting.html import render_report
 from tests.chart_specs import layers, rows_of
-from tests.logs import counts_at, unit_log
+from tests.logs import COUNTS, counts_at, unit_log
 
 GRID = np.linspace(-2, 5, 60).tolist()
 RANGE = ["lambda_start", "lambda_end"]
@@ -32,7 +32,7 @@ def ranges_of(table: pl.DataFrame) -> list[tuple[float, float, str, tuple[str, .
 def test_a_clear_winner_is_certified_up_to_where_support_ends():
     counts = buckets_of(units_log([1.0, 2.0], (500, 8000)))
     found = nf.certify_decision_map(counts, units="bucket", repeats=200)
-    lowest = nf.lowest_supported_prevalence(nf.pool_counts(counts, over="bucket"), metric="f_beta")
+    lowest = nf.lowest_supported_prevalence(counts, metric="f_beta", units="bucket")
     border = (1 - lowest["prevalence"]) / lowest["prevalence"]
     ranges = ranges_of(found)
     starts, ends, *_ = zip(*ranges, strict=True)
@@ -42,6 +42,9 @@ def test_a_clear_winner_is_certified_up_to_where_support_ends():
     assert ranges[-1][0] == pytest.approx(border.max())
     assert found.filter(verdict="unknown")["reason"].item().startswith("this log cannot tell: its negatives")
     assert found.filter(pl.col("verdict") != "unknown")["reason"].null_count() == len(found) - 1
+    # Ten times the rows of each unit support no lower prevalence.
+    repeated = nf.certify_decision_map(counts.with_columns(pl.col(COUNTS) * 10), units="bucket", repeats=200)
+    assert ranges_of(repeated)[-1][0] == pytest.approx(border.max(), rel=0.1)
 
 
 def test_a_model_whose_support_never_ends_does_not_weaken_the_others():
