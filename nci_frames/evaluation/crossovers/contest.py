@@ -19,6 +19,9 @@ _VALUES_AT_A_TIME = 1 << 22
 #: Largest number of pairs of models; more would take many minutes.
 _MOST_PAIRS = 1_000_000
 
+#: Places of each axis at which points differ that differ anywhere.
+_PLACES = {"prevalence": (1e-9, 0.5, 1 - 1e-9), "beta": (1e-3, 1.0, 1e3)}
+
 
 class Points(NamedTuple):
     """The operating points of one comparison that have both rates, by model and threshold."""
@@ -38,13 +41,6 @@ class Points(NamedTuple):
             if len(defined):
                 rates = (defined[rate].cast(pl.Float64).to_numpy() for rate in ("tpr", "fpr"))
                 yield cls(part[:1].select(keys), defined, *rates)
-
-    def alike(self, rows: Places) -> pl.Series:
-        """Return, for each given row, all models that have a point with the same rates."""
-        rates, these = ["tpr", "fpr"], self.frame[rows].select("tpr", "fpr")
-        same = self.frame.select("model", *rates).join(these.unique(), on=rates)
-        names = same.group_by(rates).agg(tied=pl.col("model").unique().sort())
-        return these.join(names, on=rates, how="left", maintain_order="left")["tied"]
 
     @property
     def observed(self) -> float:
@@ -186,12 +182,17 @@ class Contest(NamedTuple):
     def tied(self, rows: Places) -> pl.Series:
         """Return, for the best row of each range, all models that are equally good everywhere in it.
 
-        If the order of points changes along the axis, only points with the same rates are; otherwise a single
-        x decides.
+        If the order of points changes along the axis, those are equal whose values are the same at each of
+        three places: they have the same rates, or the metric does not tell their rates apart, as F-beta does
+        not where no positive is found. Otherwise a single x decides.
         """
-        if not self.constant:
-            return self.points.alike(rows)
         frame = self.points.frame
+        if not self.constant:
+            values = {f"{x}": self.values(frame, np.full(len(frame), x)) for x in _PLACES[self.over]}
+            table, on = pl.DataFrame(values), list(values)
+            same = frame.select("model").hstack(table).join(table[rows].unique(), on=on, nulls_equal=True)
+            names = same.group_by(on).agg(tied=pl.col("model").unique().sort())
+            return table[rows].join(names, on=on, how="left", maintain_order="left", nulls_equal=True)["tied"]
         value = self.values(frame, np.full(len(frame), self.inside))
         best = value[rows[0]]
         # Infinite values are equal, though their difference is NaN.

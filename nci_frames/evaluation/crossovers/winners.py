@@ -320,11 +320,12 @@ def decision_map(rates: Frame, /, *, metric: str = "f_beta") -> pl.DataFrame:
     frame = collect(rates, RATES)
     maps, (lowest, why) = [], lowest_supported(frame.columns, needs_fpr=True)
     for points in Points.of_each(frame):
+        (contest,) = Contest.of_each(points, metric, "prevalence", "observed", 1.0)
         envelope = f_beta_envelope(points.tpr, points.fpr)
         winners = points.frame[envelope.lines].with_columns(
             lowest.alias(LOWEST),
             why.alias(WHY),
-            tied=points.alike(envelope.lines),
+            tied=contest.tied(envelope.lines),
             lambda_start=pl.Series(envelope.starts),
             lambda_end=pl.Series(np.append(envelope.starts[1:], np.inf)),
         )

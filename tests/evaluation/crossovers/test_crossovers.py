@@ -291,3 +291,15 @@ def test_models_without_false_positives_share_an_infinite_likelihood_ratio():
     counts = counts_at([60, 80, 90], [0, 0, 5], 100, 1000)
     found = nf.winner_ranges(nf.compute_rates(counts), metric="lr_plus", over="prevalence")
     assert found.select("start", "end", "tied").rows() == [(0.0, 1.0, ["a", "b"])]
+
+
+def test_models_tie_by_value_where_the_metric_does_not_tell_their_rates_apart():
+    missing = nf.compute_rates(counts_at([0, 0], [2, 5], 10, 1000))  # neither finds a positive
+    assert nf.decision_map(missing)["tied"].to_list() == [["a", "b"]]
+    for over, fixed in (("prevalence", {}), ("beta", {"prevalence": 0.3})):
+        found = nf.winner_ranges(missing, metric="f_beta", over=over, **fixed)
+        assert found["tied"].to_list() == [["a", "b"]]
+    free = nf.compute_rates(counts_at([6, 6, 5], [2, 5, 0], 10, 1000))
+    for metric in ("recall_gain", nf.expected_cost(c_fp=0)):
+        found = nf.winner_ranges(free, metric=metric, over="prevalence")
+        assert found["tied"].unique().to_list() == [["a", "b"]]
