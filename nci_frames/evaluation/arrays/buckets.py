@@ -45,8 +45,7 @@ class BucketCounts(NamedTuple):
     @property
     def rows(self) -> FloatPair:
         """The positives and the negatives of each bucket."""
-        each = np.ones(self.classes[0].shape[1])
-        return self.classes[0] @ each, self.classes[1] @ each
+        return self.classes[0].sum(axis=1), self.classes[1].sum(axis=1)
 
     @property
     def sizes(self) -> Sequence[float]:
@@ -94,7 +93,11 @@ def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKET
     InvalidRowsError
         If there are rows without a bucket.
     """
-    buckets = _buckets(counts, units, least)
+    COUNTS.need_keys(counts, [units], "units")
+    need_every_unit(counts[units])
+    buckets = counts[units].unique().sort()
+    if len(counts):
+        need_buckets(units, len(buckets), least)
     apart = [units, *([WEIGHT] if units != WEIGHT and has_strata(counts) else [])]
     group = ["model", *(key for key in COUNTS.keys(counts.columns) if key not in apart)]
     counts, first = in_runs(counts, [*group, *apart])
@@ -146,16 +149,6 @@ def _even(rows: Floats | Rows, weights: Floats | None) -> float:
         return float(rows.sum())
     squares = float(weights**2 @ rows)
     return float(weights @ rows) ** 2 / squares if squares > 0 else 0.0
-
-
-def _buckets(counts: pl.DataFrame, units: str, least: int) -> pl.Series:
-    """Return the buckets, ascending; raise as ``bucket_counts`` does."""
-    COUNTS.need_keys(counts, [units], "units")
-    need_every_unit(counts[units])
-    buckets = counts[units].unique().sort()
-    if len(counts):
-        need_buckets(units, len(buckets), least)
-    return buckets
 
 
 def need_every_unit(buckets: pl.Series) -> None:

@@ -31,12 +31,6 @@ class Histogram(NamedTuple):
     every_score: bool
 
     @property
-    def empty_first(self) -> bool:
-        """Whether the first threshold is infinite, and no row reaches it."""
-        first = [side[0] for side in (*self.classes, self.thresholds) if len(self.thresholds)]
-        return first == [0, 0, np.inf]
-
-    @property
     def histogram(self) -> "Histogram":
         """Itself, as ``BucketCounts`` and ``StrataCounts`` have a histogram."""
         return self

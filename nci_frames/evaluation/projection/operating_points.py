@@ -151,9 +151,12 @@ def select_operating_points(
     runs = Runs.of(frame, wish)
     runs = runs._replace(frame=_with_sure_rates(runs.frame, wish))
 
-    points_of = interpolated_points if interpolate else picked_points
-    none = runs.frame.with_columns(reason=pl.lit(None, pl.String))
-    points = points_of(runs, wish, etas) if len(runs.frame) else none
+    if not len(runs.frame):
+        points = runs.frame.with_columns(reason=pl.lit(None, pl.String))
+    elif interpolate:
+        points = pl.concat(interpolated_points(runs, wish, eta) for eta in etas)
+    else:
+        points = picked_points(runs, wish, etas)
     if wish.needs_prevalence:
         first, eta = runs.frame[runs.start], etas[0]
         # Groups without a selected point have a prevalence, too.

@@ -29,7 +29,7 @@ COMMON = 0.04
 def effective_rows(
     counts: pl.DataFrame,
     units: str,
-    groups: Sequence[BucketCounts] | None = None,
+    groups: Sequence[BucketCounts],
     *,
     level: float,
     least_effect: float = 1.0,
@@ -43,7 +43,7 @@ def effective_rows(
     units
         The key whose values are independent of each other.
     groups
-        The result of ``bucket_counts``, if known.
+        The result of ``bucket_counts``.
     level
         Confidence of the intervals. With few buckets the variance is uncertain, which reduces the numbers.
     least_effect
@@ -69,7 +69,6 @@ def effective_rows(
     may lack even a kind that is one unit in 25. The excess of s over 4 % moves the bounds towards 0 and 1.
     Rarer units that are worse than all units of the log are not accounted for.
     """
-    groups = bucket_counts(counts, units) if groups is None else groups
     if not groups:
         return _of_none(counts, units, "tp", "fp", numbers=EFFECTIVE)
     found = [_worth(group, level, least_effect) for group in groups]

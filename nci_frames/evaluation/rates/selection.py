@@ -138,15 +138,8 @@ def _at_threshold(runs: Runs, asked: Floats, wanted: Floats) -> pl.DataFrame:
     return runs.laid_out(runs.first(holds), pl.lit(why)).with_columns(threshold=pl.Series(asked))
 
 
-def interpolated_points(runs: Runs, wish: Wish, etas: Sequence[Eta]) -> pl.DataFrame:
-    """Return the point of each group's ROC polyline, from (0, 0) to (1, 1), that meets the target exactly.
-
-    The points at one prevalence come after those at another.
-    """
-    return pl.concat(_interpolated(runs, wish, eta) for eta in etas)
-
-
-def _interpolated(runs: Runs, wish: Wish, eta: Eta) -> pl.DataFrame:
+def interpolated_points(runs: Runs, wish: Wish, eta: Eta) -> pl.DataFrame:
+    """Return the point of each group's ROC polyline, from (0, 0) to (1, 1), that meets the target exactly."""
     frame = runs.frame
     ends = pl.concat(
         frame[runs.start].with_columns(pl.col("tpr", "fpr") * 0 + rate, threshold=pl.lit(threshold))
@@ -157,17 +150,16 @@ def _interpolated(runs: Runs, wish: Wish, eta: Eta) -> pl.DataFrame:
     line = Runs(whole, runs.keys, np.cumsum(size) - size, size)
     margin = line.values(wish.margin, eta, wish.beta)
     # The target lies between the last point that meets the criterion and its neighbour that does not.
+    last = line.start + size - 1
     if wish.take == "highest":
         inside = line.last(margin >= 0)
-        outside = inside + 1
+        outside = np.minimum(inside + 1, last)
     else:
         serves = margin >= 0
-        serves[line.start + size - 1] = wish.name != "precision"  # at (0, 0) precision is 0/0
+        serves[last] = wish.name != "precision"  # at (0, 0) precision is 0/0
         serves &= ~np.isnan(line.values(pl.col("tpr") + pl.col("fpr"), None, wish.beta))
         inside = line.first(serves)
-        outside = inside - 1
-    group_end = np.where(wish.take == "highest", line.start + size - 1, line.start)
-    outside = np.where((inside < 0) | (inside == group_end), inside, outside)
+        outside = np.maximum(inside - 1, line.start)
     at_inside, at_outside = margin[inside], margin[outside]
     share = np.where(at_inside > at_outside, at_inside / (at_inside - at_outside), 0.0)
     found = line.laid_out(inside, wish.unattained)

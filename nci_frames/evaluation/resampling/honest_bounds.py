@@ -74,6 +74,8 @@ class _Known:
         self.given = [] if isinstance(asked.prevalence, str) else ["prevalence"]
         #: The counts summed over units.
         self.pooled = logs.without_units(counts)
+        #: The rows of each group by units, if any.
+        self.groups = [] if logs.units is None else bucket_counts(counts, logs.units)
         #: ``_SIZES`` and ``__rarer`` of each group; and, with units, the independent rows per row.
         self.sizes, self.worth = self._sizes()
 
@@ -87,12 +89,11 @@ class _Known:
                 rows.first().cast(pl.Float64).alias(name) for name, rows in both
             )
             return sizes.with_columns(__rarer=pl.min_horizontal(_SIZES)), None
-        groups = bucket_counts(counts, logs.units)
-        worth = class_worth(counts, logs.units, groups)
-        rows, even = (np.array([getattr(group, name) for group in groups]) for name in ("rows", "even"))
+        worth = class_worth(counts, logs.units, self.groups)
+        rows, even = (np.array([getattr(group, name) for group in self.groups]) for name in ("rows", "even"))
         known = even * known_share(rows, logs.level) * worth.select(worth.columns[-2:]).to_numpy()
         columns = dict(zip(_SIZES, map(pl.Series, known.T), strict=True))
-        columns["__rarer"] = pl.Series([min(group.sizes) for group in groups])
+        columns["__rarer"] = pl.Series([min(group.sizes) for group in self.groups])
         return worth.select(*self.keys, **columns), worth
 
     def _sizes_of_strata(self) -> pl.DataFrame:
@@ -154,7 +155,7 @@ class _Known:
         each, level = rates.unique([*self.keys, "threshold"]), math.sqrt(self.logs.level)
         if self.logs.units is None:
             return with_bounds(each, interval="wilson", level=level)
-        known = effective_rows(self.counts, self.logs.units, level=level)
+        known = effective_rows(self.counts, self.logs.units, self.groups, level=level)
         return clustered_bounds(each, known, interval="wilson", level=level)
 
     def areas(self, table: pl.DataFrame) -> pl.DataFrame:

@@ -178,7 +178,9 @@ def _with_rare_rows(
 
 def _few_steps(given: Counted) -> tuple[Counted, bool]:
     """Return counts at the steps of recall, and whether no row need be predicted positive."""
-    steps, empty = few_rows.steps_of_recall(given.histogram), given.histogram.empty_first
+    steps, whole = few_rows.steps_of_recall(given.histogram), given.histogram
+    # Whether no row reaches the highest threshold, which is infinite.
+    empty = bool(len(steps)) and [side[0] for side in (*whole.classes, whole.thresholds)] == [0, 0, np.inf]
     return given.coarser(steps[:-1] if empty else steps), empty or given.histogram.every_score
 
 

@@ -7,6 +7,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import nci_frames as nf
+from nci_frames.evaluation.arrays.buckets import bucket_counts
 from nci_frames.evaluation.rates.clusters import effective_rows
 from tests.cases import first_quick
 from tests.logs import counts_at, in_buckets, unit_log
@@ -24,7 +25,7 @@ def units_scored(times: int, *, units: int = 1000, seed: int = 0) -> pl.DataFram
 def test_effective_rows_against_brute_force(thresholds: object, buckets: int) -> None:
     log = nf.unit_buckets(units_scored(3, units=600), buckets=buckets)
     counts = nf.count_confusion(log, thresholds=thresholds)  # type: ignore[arg-type]
-    found = effective_rows(counts, "bucket", level=0.95)
+    found = effective_rows(counts, "bucket", bucket_counts(counts, "bucket"), level=0.95)
     rows = log.collect()
     pooled = nf.pool_counts(counts, over="bucket")
     points = nf.select_operating_points(nf.compute_rates(pooled), threshold=1.0)
