@@ -221,14 +221,19 @@ class StrataCounts:
 
     @property
     def mixed(self) -> float:
-        """Weight of the heaviest row if weights differ within a class, else 0."""
-        return 0.0 if self.same_within_classes else float(self.weights.max())
+        """Weight of the heaviest row in any group of the model if weights differ within a class, else 0."""
+        return 0.0 if self.same_within_classes else float(self._drawn.max())
 
     @property
     def lightest(self) -> float:
         """Least weight of a row in any group of the model, of rows that weigh something; or 0."""
-        drawn = np.sum(self.rows.rows, axis=0) + self.elsewhere
-        return float(min(self.weights[(drawn > 0) & (self.weights > 0)], default=0.0))
+        return float(min(self._drawn, default=0.0))
+
+    @property
+    def _drawn(self) -> Floats:
+        """The weights of the rows of all groups of the model, of those that weigh something."""
+        rows = np.sum(self.rows.rows, axis=0) + self.elsewhere
+        return np.asarray(self.weights[(rows > 0) & (self.weights > 0)])
 
     def coarser(self, thresholds: Sequence[float] | Floats, *, every_score: bool = False) -> "StrataCounts":
         """Return the counts with bins between *thresholds*; see ``Histogram.coarser``."""

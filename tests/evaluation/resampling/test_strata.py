@@ -9,9 +9,10 @@ from scipy.optimize import brentq
 from scipy.stats import beta, norm
 
 import nci_frames as nf
+from nci_frames.evaluation.arrays.buckets import strata_counts
 from tests.cases import first_quick
 from tests.logs import counts_at, unit_log
-from tests.stratified import holds, stratified_log
+from tests.stratified import holds, mixed_log, stratified_log
 
 
 def two_models(rows: int = 1500) -> pl.DataFrame:
@@ -169,3 +170,10 @@ def test_a_model_whose_negatives_weigh_nothing_stands_beside_one_that_is_resampl
     found = nf.bootstrap(counts, metric=["pr_auc", "log_loss"], prevalence=0.3, repeats=10)
     bounds = found.select("model", pl.col("lower", "upper").is_null())
     assert bounds.rows() == [("a", False, False)] * 2 + [("b", True, True)] * 2
+
+
+def test_a_model_may_lack_rows_as_heavy_as_its_own_only() -> None:
+    weights = {"a": [0.5, 30.0], "b": [2.0, 4000.0]}
+    logs = (mixed_log(0, weights=own).with_columns(model=pl.lit(name)) for name, own in weights.items())
+    counts = nf.count_confusion(pl.concat(logs), thresholds=[0.0, 1.0])
+    assert [of_model.mixed for of_model in strata_counts(counts)] == [30.0, 4000.0]
