@@ -31,6 +31,7 @@ def test_of_close_switches_the_first_has_a_label():
     assert [row["label"] for row in rows_of(spec, "switches")] == ["β = 1", None, "β = 6"]
 
 
+@pytest.mark.thorough
 def test_a_winner_that_the_log_cannot_tell_is_pale():
     comparisons, winners = frames()
     told, untold = (

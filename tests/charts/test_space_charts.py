@@ -98,6 +98,7 @@ def test_areas_of_models_of_one_colour_differ_in_depth():
     assert look["m0"][0] == look["m8"][0]
 
 
+@pytest.mark.thorough
 def test_areas_are_the_probabilities_and_pale_where_the_log_cannot_tell():
     places = [1e-4, 1e-3, 1e-2, 1e-1]
     share = {"a": [1.0, 0.9, 0.3, 0.1], "b": [None, 0.1, 0.7, 0.9]}

@@ -113,6 +113,7 @@ def test_hostile_names_pass_through_every_format_that_is_asked_for(tmp_path):
     assert not [cell for line in lines for cell in line if cell.startswith(("=", "+", "@", "\t", "\r"))]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", first_quick([40, 200]))
 def test_short_names_have_room_in_every_table(width):
     models = {"a": (0.82, 0.012), "b": (0.64, 0.004)}
@@ -124,6 +125,7 @@ def test_short_names_have_room_in_every_table(width):
     assert all("…" not in line and len(line) <= width for line in lines)
 
 
+@pytest.mark.thorough
 def test_names_of_wide_letters_have_room_in_every_table():
     """Each of these letters takes two columns of a terminal."""
     compared = comparison({"森林モデル": (0.82, 0.012)}, prevalence=(0.01, 0.1), beta=(1.0,))
@@ -186,6 +188,7 @@ def test_one_column_per_model(tmp_path):
     assert "6 predictions counted" in done.output
 
 
+@pytest.mark.thorough
 def test_the_prevalence_is_estimated_of_one_column_per_model(tmp_path):
     known = pl.DataFrame({"label": [0] * 40 + [1] * 40, "f": [0.2] * 30 + [0.8] * 20 + [0.9] * 30})
     known.write_parquet(tmp_path / "known.parquet")
@@ -212,6 +215,7 @@ def test_dropped_rows_are_reported(tmp_path):
     assert "found: 3 dropped: label is null" in done.output
 
 
+@pytest.mark.thorough
 def test_a_bad_log_leaves_an_older_report_alone(log, tmp_path):
     """How each kind of bad log ends is kept as a text."""
     out = tmp_path / "out"
@@ -244,6 +248,7 @@ def test_names_of_columns_break_between_words(monkeypatch):
     assert words.count("discordant_") == 2
 
 
+@pytest.mark.thorough
 def test_a_plan_says_what_a_test_set_supports():
     size = ["--positives", "100", "--negatives", "10000", "--tpr", "0.6"]
     done = ended(0, "plan", *size, "--fpr", "0.001")

@@ -1,6 +1,7 @@
 """A ledger from the command line: appended to, looked at, checked, read."""
 
 import polars as pl
+import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
@@ -84,6 +85,7 @@ def test_a_ledger_with_nothing_in_it_is_not_damaged(tmp_path):
     assert "the ledger has nothing in it yet" in asked.stderr
 
 
+@pytest.mark.thorough
 def test_an_append_that_keeps_going_counts_the_good_files_and_fails(tmp_path):
     good, changed, bad = write_nights(tmp_path / "logs", 3)
     append = ["ledger", "append", tmp_path / "ledger", tmp_path / "logs", "-s", "country", "--keep-going"]

@@ -121,6 +121,7 @@ def test_a_wide_log_has_the_counts_of_a_long_one(target: Path, monkeypatch: pyte
     assert_frame_equal(pl.read_parquet(target), nf.count_confusion(scan, thresholds="exact"))
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("tiny")
 def test_a_reader_needs_only_some_row_groups_and_pages_have_checksums(target: Path) -> None:
     nf.sink_exact_counts(LOG, target)

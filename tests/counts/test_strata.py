@@ -50,6 +50,7 @@ def test_counts_are_whole_rows_of_each_weight(thresholds: Any) -> None:
         assert_frame_equal(counts.filter(weight=weight).drop("weight"), alone)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("wide", first_quick([True, False]))
 @pytest.mark.parametrize("thresholds", first_quick(["exact", [0.2, 0.5]]), ids=str)
 def test_weights_that_are_none_are_found_wherever_they_stand(thresholds: Any, wide: bool) -> None:

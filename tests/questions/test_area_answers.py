@@ -13,6 +13,7 @@ from nci_frames.questions.where_it_changes import orders
 from tests.cases import first_quick
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("metric", ["pr_auc", "roc_auc"])
 def test_bounds_of_an_area_are_those_of_the_log_however_strong_the_model(metric: str) -> None:
     """Few steps of recall stand for many rows. Their area was smaller, by up to hundreds of errors."""
@@ -28,6 +29,7 @@ def test_bounds_of_an_area_are_those_of_the_log_however_strong_the_model(metric:
     assert found.select("lower", "upper").row(0) == pytest.approx((lower, upper), abs=(upper - lower) / 5)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("unit", first_quick([None, "unit"]))
 @pytest.mark.parametrize("thresholds", ["exact", np.linspace(-2, 4, 25).tolist()], ids=["exact", "grid"])
 def test_bounds_of_an_area_are_those_of_bootstrap(thresholds: Any, unit: str | None) -> None:

@@ -48,6 +48,7 @@ def test_bounds_at_the_end_of_a_budget_hold():
         assert ((lower <= truth) & (truth <= upper)).mean() > 0.93
 
 
+@pytest.mark.thorough
 def test_all_models_keep_a_budget_together():
     question = nf.Question(prevalence=1e-3, alerts=5000, volume=1e6, confidence=0.9)
     two = pl.concat([COUNTS, COUNTS.with_columns(model=pl.lit("b"))])
@@ -58,6 +59,7 @@ def test_all_models_keep_a_budget_together():
     assert found[0] > asked(5000, 0.9).answer["threshold"][0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("alerts", "confidence", "best"), [(25_000, None, "b"), (25_000, 1 - 1e-6, "a"), (5, 0.9, None)]
 )
@@ -119,6 +121,7 @@ def test_a_budget_of_more_than_half_of_the_rows_has_a_slider():
     assert asked_for["first"] == 1
 
 
+@pytest.mark.thorough
 def test_a_page_marks_a_precision_that_is_in_doubt_where_recall_is_not():
     at = 1e-4
     question = nf.Question(prevalence=at, alerts=20_000, volume=1e6)

@@ -203,6 +203,7 @@ def test_the_page_says_where_no_model_has_a_value(tmp_path):
     assert "In this log the best whatever the share of class ant, the others in proportion: no model" in page
 
 
+@pytest.mark.thorough
 def test_of_one_model_nothing_is_said_of_an_order(tmp_path):
     alone = nf.compare_classes(counts().filter(model="a"), priors=FIELD)
     assert not any("leads" in line for line in class_answer_lines(alone))
@@ -262,6 +263,7 @@ def test_every_question_has_an_answer_and_a_chart_if_it_draws_one():
             assert question.chart(table, found).to_dict()["description"]
 
 
+@pytest.mark.thorough
 def test_the_matrix_and_the_mistakes_of_weighted_rows_count_rows():
     """Their shares are those of the weights."""
     rows = log().with_columns(weight=pl.when(pl.col("label") == "ant").then(4.0).otherwise(1.0))
@@ -295,6 +297,7 @@ def test_the_report_says_how_rows_with_weights_are_resampled():
     assert assumption_lines(alone)[0] == "No unit was named: rows are taken as independent in intervals."
 
 
+@pytest.mark.thorough
 def test_charts_of_values_without_intervals_name_and_draw_none():
     rng = np.random.default_rng(0)
     rows = pl.concat([log(seed=seed) for seed in range(5)])

@@ -228,14 +228,15 @@ def test_a_threshold_that_was_not_counted_is_named_with_its_neighbours():
 
 
 def test_scores_that_are_lower_for_positives_are_doubted():
-    """On the whole page, too."""
+    """On the page, too."""
     log = unit_log({"good": 2.0, "turned": -2.0, "none": 0.0}, 400, share=0.1, digits=0).drop("unit")
     comparison = nf.compare_models(nf.count_confusion(log, thresholds="exact"), prevalence=0.1, repeats=2)
     turned = comparison.areas.filter(model="turned", metric="roc_auc")["value"][0]
     sentence = "Check the scores of model 'turned': positives have lower scores than negatives (ROC-AUC "
     sentence += f"{format_value(turned)})"
-    assert sentence in " ".join(render_text(comparison, questions=questions("direction")).split())
-    assert sentence in unescape(render_report(comparison))
+    direction = questions("direction")
+    assert sentence in " ".join(render_text(comparison, questions=direction).split())
+    assert sentence in unescape(render_report(comparison, questions=direction))
 
 
 def test_scores_without_information_are_not_doubted():

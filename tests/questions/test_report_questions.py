@@ -49,6 +49,7 @@ def test_every_chart_holds_at_most_5000_rows():
         assert 0 < sum(map(len, chart.to_dict(validate=False)["datasets"].values())) <= 5_000, name
 
 
+@pytest.mark.thorough
 def test_long_curves_keep_their_shape_at_every_prevalence():
     log = unit_log({"a": 1.5, "b": 1.5}, 75_000, share=0.1)
     rates = nf.compute_rates(nf.count_confusion(log.drop("unit"), thresholds="exact"))
@@ -145,6 +146,7 @@ def test_a_command_that_is_named_can_be_pasted() -> None:
     assert said.endswith(" --threshold -1.5e-05")
 
 
+@pytest.mark.thorough
 def test_a_command_that_is_named_plans_for_the_metric_of_the_question(tmp_path) -> None:
     path, plan = tmp_path / "log.parquet", tmp_path / "plan.csv"
     random_log(400).filter(model="forest").write_parquet(path)

@@ -56,6 +56,7 @@ def names_frame() -> pl.DataFrame:
     return pl.DataFrame({"model": names, "tpr": [0.1 * i for i in range(len(names))]})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lazy", [False, True])
 def test_parquet_is_the_frame(tmp_path, lazy):
     frame = comparison(segments=["DE", None]).segment_areas

@@ -171,6 +171,7 @@ def test_a_log_is_read_a_few_times(kind: str, kept: bool) -> None:
     assert (passes - before <= 4) == kept
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("never_exact")
 def test_many_models_with_few_positives_are_counted_in_few_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """They took a minute: nearly every positive has a bin of its own, so that more cuts did not help."""

@@ -54,6 +54,7 @@ def test_bounds_hold_the_truth_at_a_shifted_mix(interval, logs, sizes):
     assert coverage["held"].mean() < 0.985
 
 
+@pytest.mark.thorough
 def test_bounds_hold_the_precision_of_rare_classes_that_a_common_one_is_seldom_taken_for():
     """Of a hundred rows of a common class, two are taken for each rare one: a quarter of bounds missed."""
     rng, logs = np.random.default_rng(6), 100

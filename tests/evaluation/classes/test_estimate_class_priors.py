@@ -67,6 +67,7 @@ def test_whole_numbers_of_the_traffic_may_have_another_type_if_the_classes_can_h
         nf.estimate_class_priors(few, new)
 
 
+@pytest.mark.thorough
 def test_the_mix_is_the_likeliest_where_it_ends_at_a_border():
     """Against a general optimiser of the likelihood of both logs, over the mix and all rates."""
     reference = np.array([[80, 15, 5], [10, 85, 5], [2, 18, 80]])
@@ -319,6 +320,7 @@ def test_bounds_hold_a_common_class_where_few_rows_have_many_decisions(monkeypat
     assert np.mean(told, axis=0).min() > 0.85  # it was 0.7
 
 
+@pytest.mark.thorough
 def test_much_traffic_is_not_refused_and_tells_the_same_mix():
     """With 10 million rows EM steps for 800 rows of the reference are tiny, and ended far from the mix."""
     bins = np.array([[0.4, 0.2, 0.2, 0.1, 0.05, 0.05], [0.05, 0.05, 0.1, 0.2, 0.3, 0.3]])

@@ -182,6 +182,7 @@ def leads(ranges: pl.DataFrame) -> pl.DataFrame:
     return ranges.filter(pl.col("model").ne_missing(pl.col("model").shift()))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", first_quick(range(4)))
 @pytest.mark.parametrize(("winners", "within"), [(winners_of, 1e-10), (winners_of_curves, 1e-13)])
 def test_the_winner_of_a_range_has_the_largest_area_in_it(winners, within, seed):

@@ -299,6 +299,7 @@ def test_units_that_all_agree_vary_as_those_of_the_rest():
         assert found.filter("segment")["shifted"].item() is shifted
 
 
+@pytest.mark.thorough
 def test_segments_of_units_with_few_rare_scores_are_not_shifted() -> None:
     """About five negatives of each of 40 segments are beyond the threshold; of one none, of one twelve."""
     hits = np.array([0, 12, *[4, 5, 6, 5] * 9, 5, 5])
