@@ -56,7 +56,8 @@ class Runs(NamedTuple):
             ends = np.append(start[1:], len(frame))[every]
             # An infinite score is the row before this one.
             places = np.insert(np.arange(len(frame)), ends, len(frame) + np.arange(len(ends)))
-            frame = pl.concat([frame, never])[places]
+            # Of counts that were read from elsewhere, some columns may be Float64 and others Int64.
+            frame = pl.concat([frame, never], how="vertical_relaxed")[places]
             start = start + np.cumsum(every) - every
         return cls(frame, keys, start, np.diff(start, append=len(frame)), asked)
 

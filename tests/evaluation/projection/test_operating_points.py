@@ -364,3 +364,10 @@ def test_a_point_without_precision_reaches_none(tp, fp, prevalence):
         None,
         "no counted threshold has a precision of at least 0.1",
     )
+
+
+@pytest.mark.parametrize("column", ["fn", "tn", "positives", "negatives"])
+def test_whole_numbers_of_rows_may_be_of_either_type(column: str) -> None:
+    rates = nf.compute_rates(nf.count_confusion(LOG))
+    found = nf.select_operating_points(rates.with_columns(pl.col(column).cast(pl.Float64)), tpr=0.5)
+    assert_frame_equal(found, nf.select_operating_points(rates, tpr=0.5), check_dtypes=False)
