@@ -132,8 +132,7 @@ class ClassComparison:
         #: Names of the classes whose share can vary, as other classes have a share.
         self.varied = [name for name, share in self.shares.items() if share < 1]
         #: The mix of the question; a frame may have other mixes, and bounds of estimated shares.
-        of_frame = isinstance(priors, Frame)
-        self.asked_priors: Any = priors if of_frame else {self.scenario: self.mix}
+        self.asked_priors: Any = priors if isinstance(priors, Frame) else {self.scenario: self.mix}
 
     @computed
     def answer(self) -> pl.DataFrame:
@@ -187,9 +186,8 @@ class ClassComparison:
         """
         if not self.varied:
             hint = "add rows of other classes; project_classes evaluates a single class"
-            raise SchemaError(
-                "no other class has a share to vary", found=f"the class {self.classes[0]!r}", hint=hint
-            )
+            found = f"the class {self.classes[0]!r}"
+            raise SchemaError("no other class has a share to vary", found=found, hint=hint)
         lines = {name: (self._mix_at(name, 0.0), self._mix_at(name, 1.0)) for name in self.varied}
         return winners_along(self.counts, lines, metric=self.metric, **self.asked)
 

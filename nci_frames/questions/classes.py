@@ -11,15 +11,7 @@ from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.base.messages import listed, quantity
 from nci_frames.charts import classes
 from nci_frames.evaluation.metrics.classes import class_metric
-from nci_frames.questions.answer_lines import (
-    best_of,
-    bounds_in_words,
-    choice_in_words,
-    none_near,
-    percent,
-    rivals,
-    with_known_order,
-)
+from nci_frames.questions import answer_lines as words
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.how_sure import of_strata, read_resampled
 from nci_frames.questions.order import any_of, leads_in_words
@@ -52,7 +44,7 @@ def mix_in_words(comparison: ClassComparison) -> str:
     """Return a phrase for the mix of the question, with its largest shares."""
     name, each = comparison.scenario, sorted(comparison.shares.items(), key=lambda pair: -pair[1])
     called = _MIXES.get(name, f"the mix {name!r}")
-    shares = listed([f"{of_class}: {percent(share)}" for of_class, share in each], 3)
+    shares = listed([f"{of_class}: {words.percent(share)}" for of_class, share in each], 3)
     return called if name == "uniform" else f"{called} ({shares})"
 
 
@@ -68,22 +60,22 @@ def lines_at(
     """Return the lines at a mix: *rows* are the models there, best first; *order* is the line on others."""
     name = comparison.measure
     lines = [f"{place}, by {name}:"]
-    best, others = best_of(rows)
+    best, others = words.best_of(rows)
     # One model leads everywhere.
     orders = [order] if len(comparison.models) > 1 else []
     if not best:
         reason = rows[0]["reason"] if rows else None
         return [*lines, "No model has a defined value" + (f": {reason}" if reason else ""), *orders]
     first, tested = best[0], comparison.tested and "distinguishable" in best[0]
-    near, compared = rivals(others) if tested else (none_near(others), "")
+    near, compared = words.rivals(others) if tested else (words.none_near(others), "")
     per = "" if comparison.cost is None else " a row"
-    value = f"{name} {format_value(first['value'])}{per}{bounds_in_words(best[:1] if near else best)}"
+    value = f"{name} {format_value(first['value'])}{per}{words.bounds_in_words(best[:1] if near else best)}"
     doubted = not first["supported"]
     if doubted:
         told = f"This log cannot tell the value: {first['reason']}"
-        near = none_near([*best[1:], *others])
-        compared = with_known_order(told, best, others) if tested else told
-    lines += [sentence(choice_in_words(best, near, value, doubted=doubted)), *orders]
+        near = words.none_near([*best[1:], *others])
+        compared = words.with_known_order(told, best, others) if tested else told
+    lines += [sentence(words.choice_in_words(best, near, value, doubted=doubted)), *orders]
     lines += [sentence(compared)] if compared else []
     # A model that lacks the rows of a class would otherwise seem to be worse.
     without = [row["model"] for row in rows if row["value"] is None]
@@ -92,16 +84,15 @@ def lines_at(
 
 def order_in_words(comparison: ClassComparison) -> str:
     """Return for which classes the best model changes with the share, nearest change first."""
-    own, found, changing = comparison.shares, comparison.leads, comparison.changing
+    found, changing = comparison.leads, comparison.changing
     if not changing:
         leaders = {lead.models: any_of(lead.models) for leads in found.values() for lead in leads}
         lead = "lead" if len({*chain(*leaders)}) > 1 else "leads"
         named = " or ".join(leaders.values()) or "no model"
         return f"In this log {named} {lead} whatever the share of any one class"
-    told = "; ".join(
-        f"of class {name} (here {percent(own[name])}) {leads_in_words(found[name], number=percent)}"
-        for name in changing[:_CHANGES]
-    )
+    here = {name: words.percent(comparison.shares[name]) for name in changing[:_CHANGES]}
+    leads = {name: leads_in_words(found[name], number=words.percent) for name in here}
+    told = "; ".join(f"of class {name} (here {here[name]}) {leads[name]}" for name in here)
     several = f" of {len(changing):,} of {len(found):,} classes, the others in proportion"
     return f"In this log the best model changes with the share{several}: {told}"
 

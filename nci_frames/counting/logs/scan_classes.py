@@ -10,30 +10,10 @@ import polars as pl
 from nci_frames.base.arguments import check_allowed, check_utf8
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Call, Option
+from nci_frames.counting.logs import rows, scan
 from nci_frames.counting.logs.opened import OpenedLog
 from nci_frames.counting.logs.opening import Predictions, SourceLike, frame_source, need_columns, open_source
 from nci_frames.counting.logs.reading import OnInvalid, Scan, predictions_of
-from nci_frames.counting.logs.rows import (
-    NO_SCORE,
-    REASON,
-    Roles,
-    class_cases,
-    first_reason,
-    key_columns,
-    plain,
-    precision_of,
-    reason_of_row,
-    score_name,
-    shared_columns,
-)
-from nci_frames.counting.logs.scan import (
-    RENAME,
-    check_types,
-    roles_by_name,
-    scan_of_kind,
-    scan_opened,
-    without_patterns,
-)
 from nci_frames.counting.logs.types import common_type
 from nci_frames.schemas import CLASS_PREDICTIONS, CLASS_TYPES, checked
 
@@ -125,11 +105,11 @@ def scan_classes(
     decisions: Mapping[str, str] = {"": by_column} if isinstance(by_column, str) else by_column or {}
     of_classes = {} if scores is None else _scores_of_classes(scores)
     check_allowed(decisions or of_classes, "decision", decision, "at least one model and its column")
-    keys = key_columns({"fold": fold}, segments, RENAME, family="classes")
+    keys = rows.key_columns({"fold": fold}, segments, scan.RENAME, family="classes")
     named = [*decisions, *(name for name, _ in of_classes)]
     for name in named:
         check_utf8("a model", name)
-    columns = Roles(model if "" in named else None, label, of_classes, keys, weight, unit, decisions)
+    columns = rows.Roles(model if "" in named else None, label, of_classes, keys, weight, unit, decisions)
     opened = open_source(source, columns.needed(), storage_options)
     return predictions_of(_scan(opened, columns, on_invalid))
 
@@ -161,26 +141,26 @@ def class_scan_behind(predictions: Predictions) -> Scan:
     SchemaError
         If a column is missing or has an unusable type.
     """
-    scan = scan_of_kind(predictions, classes=True)
-    if scan is not None:
-        return scan
+    known = scan.scan_of_kind(predictions, classes=True)
+    if known is not None:
+        return known
     frame = frame_source(predictions)
     schema = frame.schema()
-    columns = roles_by_name(CLASS_PREDICTIONS, schema.names(), "label" if "label" in schema else None)
+    columns = scan.roles_by_name(CLASS_PREDICTIONS, schema.names(), "label" if "label" in schema else None)
     columns = replace(columns, decisions={"": "decision"})
     struct = schema.get("scores")
     if isinstance(struct, pl.Struct):
         # With scores, the decisions follow from them.
         of_class = _checked_types(schema, columns, frame.where)
         classes = read_classes([field.name for field in struct.fields], of_class, "the fields of scores")
-        scores = {("", name): score_name(n) for n, name in enumerate(classes)}
+        scores = {("", name): rows.score_name(n) for n, name in enumerate(classes)}
         columns = replace(columns, decisions={}, scores=scores)
         fields = {column: pl.col("scores").struct[n] for n, column in enumerate(columns.scores.values())}
         frame = replace(frame, frame=frame.frame.with_columns(**fields))
     return _scan(need_columns(frame, columns.needed()), columns, "raise")
 
 
-def _scan(opened: OpenedLog, columns: Roles, on_invalid: OnInvalid) -> Scan:
+def _scan(opened: OpenedLog, columns: rows.Roles, on_invalid: OnInvalid) -> Scan:
     if opened.elsewhere is not None:
         raise opened.elsewhere.refusal()
     of_class = _checked_types(opened.schema(), columns, opened.where)
@@ -193,12 +173,12 @@ def _scan(opened: OpenedLog, columns: Roles, on_invalid: OnInvalid) -> Scan:
             raise ParameterError(f"a class of {Option('scores')} is null, or given twice", found=found)
     told: dict[str, Any] = {"classes": classes, "by_label": _reason_by_label(columns, classes)}
     models = tuple(_models_of(columns))
-    return replace(scan_opened(opened, columns, on_invalid, _raw, models, opened.rows, **told), **told)
+    return replace(scan.scan_opened(opened, columns, on_invalid, _raw, models, opened.rows, **told), **told)
 
 
-def _checked_types(schema: pl.Schema, columns: Roles, where: str) -> pl.DataType:
+def _checked_types(schema: pl.Schema, columns: rows.Roles, where: str) -> pl.DataType:
     """Return the type of labels and decisions, Null if there are none; raise if a type is unusable."""
-    check_types(schema, replace(without_patterns(columns), label=None), where)
+    scan.check_types(schema, replace(scan.without_patterns(columns), label=None), where)
     found: dict[pl.DataType, str] = {}
     for column in (columns.label, *columns.decisions.values()):
         if column is None or schema.get(column, pl.Null()) == pl.Null:
@@ -220,7 +200,7 @@ def _raw(
     frame: pl.LazyFrame,
     *,
     schema: pl.Schema,
-    columns: Roles,
+    columns: rows.Roles,
     classes: pl.Series,
     by_label: pl.Expr,
     once: bool = False,
@@ -245,16 +225,16 @@ def _raw(
     """
 
     def as_class(column: str) -> pl.Expr:
-        return plain(column, schema[column]).cast(classes.dtype)
+        return rows.plain(column, schema[column]).cast(classes.dtype)
 
-    keys, rest = shared_columns(frame, schema, columns)
+    keys, rest = rows.shared_columns(frame, schema, columns)
     label = pl.lit(value=False) if columns.label is None else as_class(columns.label)
     known = [*keys, label.alias("label")]
-    precision, models = precision_of(schema, columns), _models_of(columns)
+    precision, models = rows.precision_of(schema, columns), _models_of(columns)
     # All models have scores of the same classes, in the same order.
     scores, size = [pl.col(column).cast(precision) for column in columns.scores.values()], len(classes)
     if wide:
-        each = {score_name(*divmod(number, size)): score for number, score in enumerate(scores)}
+        each = {rows.score_name(*divmod(number, size)): score for number, score in enumerate(scores)}
         return frame.select(*known, *rest, **each)
     source = frame.cache() if once and len(models) > 1 else frame
     names, parts = classes.cast(pl.String), []
@@ -271,22 +251,22 @@ def _raw(
         name = [pl.lit(model).alias("model")] if columns.model is None else []
         part = source.select(*name, *known, *decision, *rest)
         fields = [pl.col("scores").struct[number] for number in range(size)]
-        reason = reason_of_row(by_label, fields, weighted=columns.weight is not None)
-        parts.append(part.with_columns(reason.alias(REASON)))
+        reason = rows.reason_of_row(by_label, fields, weighted=columns.weight is not None)
+        parts.append(part.with_columns(reason.alias(rows.REASON)))
     return pl.concat(parts)
 
 
-def _reason_by_label(columns: Roles, classes: pl.Series) -> pl.Expr:
+def _reason_by_label(columns: rows.Roles, classes: pl.Series) -> pl.Expr:
     """Return why a row is not valid, judged by its ``label``, or by its ``decision`` without scores."""
-    cases = [] if columns.label is None else class_cases("label", pl.col("label"), classes.dtype)
+    cases = [] if columns.label is None else rows.class_cases("label", pl.col("label"), classes.dtype)
     if not columns.scores:
-        cases += class_cases("decision", pl.col("decision"), classes.dtype)
+        cases += rows.class_cases("decision", pl.col("decision"), classes.dtype)
     elif columns.label is not None:
-        cases.append((NO_SCORE, ~pl.col("label").is_in(classes.implode())))
-    return first_reason(cases, otherwise=pl.lit(0, pl.UInt8))
+        cases.append((rows.NO_SCORE, ~pl.col("label").is_in(classes.implode())))
+    return rows.first_reason(cases, otherwise=pl.lit(0, pl.UInt8))
 
 
-def _models_of(columns: Roles) -> list[str]:
+def _models_of(columns: rows.Roles) -> list[str]:
     """Return the models that have columns of their own; a single "" if the model is a column."""
     return list(columns.decisions or dict.fromkeys(model for model, _ in columns.scores))
 
