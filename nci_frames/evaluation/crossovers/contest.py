@@ -8,7 +8,7 @@ import polars as pl
 
 from nci_frames.base.arguments import beta_values, prevalence_values
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import listed
+from nci_frames.base.messages import listed, named_values
 from nci_frames.base.typing import Betas, Floats, Over, Places, Prevalences
 from nci_frames.evaluation.metrics import CalledMetric, better_sign, called_metric, rounding
 from nci_frames.evaluation.projection.grids import require_columns
@@ -48,7 +48,7 @@ class Points(NamedTuple):
         observed = self.frame["observed_prevalence"].unique()
         if len(observed) > 1:
             msg, hint = "the models have different observed prevalences", "pass prevalence= as a number"
-            where = str(self.keys.rows(named=True)[0]) if self.keys.width else None
+            where = named_values(self.keys.row(0, named=True)) if self.keys.width else None
             found = f"prevalences {listed(f'{eta:.6g}' for eta in observed.sort())}"
             raise ParameterError(msg, where=where, found=found, hint=hint)
         return float(observed.item())
