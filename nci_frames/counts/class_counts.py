@@ -102,8 +102,7 @@ def every_pair(
     table = CLASS_COUNTS.finish(table)
     pair = [name for name in ("label", "decision") if name in table.columns]
     classes = class_values(*(table[name] for name in pair), *([] if more is None else [more]))
-    groups = table.drop(*pair, "rows").unique()
-    groups = groups.sort(groups.columns)
+    groups = table.drop(*pair, "rows").unique().sort(pl.all())
     sides = [groups, *(classes.alias(name).to_frame() for name in pair)]
     sizes = [*map(len, sides)]
     need(sizes)

@@ -1,6 +1,6 @@
 """The questions of a report on decisions among classes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -14,7 +14,7 @@ from nci_frames.evaluation.metrics.classes import class_metric
 from nci_frames.questions import answer_lines as words
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.how_sure import of_strata, read_resampled
-from nci_frames.questions.order import any_of, leads_in_words
+from nci_frames.questions.order import Lead, any_of, leads_in_words
 from nci_frames.questions.report_question import (
     Chart,
     ReportQuestion,
@@ -86,15 +86,27 @@ def order_in_words(comparison: ClassComparison) -> str:
     """Return for which classes the best model changes with the share, nearest change first."""
     found, changing = comparison.leads, comparison.changing
     if not changing:
-        leaders = {lead.models: any_of(lead.models) for leads in found.values() for lead in leads}
-        lead = "lead" if len({*chain(*leaders)}) > 1 else "leads"
-        named = " or ".join(leaders.values()) or "no model"
-        return f"In this log {named} {lead} whatever the share of any one class"
+        return _lead_whatever(chain(*found.values()), "any one class")
     here = {name: words.percent(comparison.shares[name]) for name in changing[:_CHANGES]}
     leads = {name: leads_in_words(found[name], number=words.percent) for name in here}
     told = "; ".join(f"of class {name} (here {here[name]}) {leads[name]}" for name in here)
     several = f" of {len(changing):,} of {len(found):,} classes, the others in proportion"
     return f"In this log the best model changes with the share{several}: {told}"
+
+
+def order_along(comparison: ClassComparison, name: str) -> str:
+    """Return how the best model changes with the share of a class."""
+    leads, share = comparison.leads[name], f"class {name}, the others in proportion"
+    if len(leads) < 2:
+        return _lead_whatever(leads, share)
+    changes = leads_in_words(leads, number=words.percent)
+    return f"In this log the best model changes with the share of {share}: {changes}"
+
+
+def _lead_whatever(leads: Iterable[Lead], share: str) -> str:
+    leaders = {lead.models: any_of(lead.models) for lead in leads}
+    lead = "lead" if len({*chain(*leaders)}) > 1 else "leads"
+    return f"In this log {' or '.join(leaders.values()) or 'no model'} {lead} whatever the share of {share}"
 
 
 def opening_class(comparison: ClassComparison) -> str:

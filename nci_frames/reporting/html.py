@@ -13,11 +13,9 @@ from altair.utils.schemapi import debug_mode
 from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts.theme import DARK, DASHES, WIDTH, ModelStyle
 from nci_frames.questions import segment_lines
-from nci_frames.questions.answer_lines import percent
 from nci_frames.questions.class_comparison import ClassComparison
-from nci_frames.questions.classes import lines_at, mix_in_words, opening_class
+from nci_frames.questions.classes import lines_at, mix_in_words, opening_class, order_along
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.order import leads_in_words
 from nci_frames.questions.ranked import doubt_of, ranked_tables
 from nci_frames.questions.report import Answered
 from nci_frames.questions.report_question import AnyComparison, shown_models
@@ -78,12 +76,10 @@ def render_class_page(comparison: ClassComparison, /, **more: Any) -> str:
 
 def _along(comparison: ClassComparison, name: str) -> Iterator[tuple[list[str], list[dict[str, Any]]]]:
     """Yield the sentences and the rows of the models at each share of a class."""
-    leads, curves = comparison.leads[name], comparison.curves.filter(pl.col("class") == name)
-    best, others = leads_in_words(leads, number=percent) or "no model", "the others in proportion"
-    along = "along" if len(leads) > 1 else "whatever"
-    told = f"In this log the best {along} the share of class {name}, {others}: {best}"
+    curves, told = comparison.curves.filter(pl.col("class") == name), order_along(comparison, name)
     for (share,), part in curves.group_by("share", maintain_order=True):
-        rows, where = part, f"Where class {name} has {numbers.format_grid(100 * share)} %, {others}"
+        at = f"{numbers.format_grid(100 * share)} %"
+        rows, where = part, f"Where class {name} has {at}, the others in proportion"
         if share == comparison.shares[name]:
             rows, where = comparison.answer, f"At {mix_in_words(comparison)}"
         yield lines_at(where, comparison, rows.to_dicts(), told), rows.to_dicts()

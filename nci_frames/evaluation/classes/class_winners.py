@@ -117,20 +117,15 @@ def class_winners(
 
 
 def winners_along(
-    class_counts: Frame,
-    lines: Mapping[str, tuple[Mapping[Any, float], Mapping[Any, float]]],
-    *,
-    metric: str,
-    beta: float,
-    cost: Mapping[Any, float] | None,
+    class_counts: Frame, lines: Mapping[str, tuple[Any, Any]], *, metric: str, **asked: Any
 ) -> pl.DataFrame:
     """Return ``class_winners`` along several lines, given their ends by ``class``; counts are read once."""
     known = metric_of_all(metric)
     better_sign(known)
     ends = {f"{name} {end}": mix for name, line in lines.items() for end, mix in enumerate(line)}
-    logs, asked = read_mixes(class_counts, ends, [known], beta=beta, cost=cost)
+    logs, mixes = read_mixes(class_counts, ends, [known], **asked)
     (models,) = logs.groups
-    each = ((name, asked[2 * place : 2 * place + 2]) for place, name in enumerate(lines))
+    each = ((name, mixes[2 * place : 2 * place + 2]) for place, name in enumerate(lines))
     rows = [{"class": name, **row} for name, line in each for row in _ranges(known, models, line)]
     return pl.DataFrame(rows, {"class": pl.String(), **CLASS_WINNERS.dtypes()})
 
