@@ -186,13 +186,20 @@ class Contest(NamedTuple):
         three places: they have the same rates, or the metric does not tell their rates apart, as F-beta does
         not where no positive is found. Otherwise a single x decides.
         """
-        frame = self.points.frame
+        frame, on = self.points.frame, list[str]()
         if not self.constant:
-            values = {f"{x}": self.values(frame, np.full(len(frame), x)) for x in _PLACES[self.over]}
-            table, on = pl.DataFrame(values), list(values)
-            same = frame.select("model").hstack(table).join(table[rows].unique(), on=on, nulls_equal=True)
+            same = frame.select("model", "tpr", "fpr")
+            best = same[rows]
+            for x in _PLACES[self.over]:
+                on.append(f"at {x}")
+                best, same = (
+                    points.with_columns(pl.Series(on[-1], self.values(points, np.full(len(points), x))))
+                    for points in (best, same)
+                )
+                # Few points are left, so that the other places take hardly any time.
+                same = same.join(best, on=on, how="semi")
             names = same.group_by(on).agg(tied=pl.col("model").unique().sort())
-            return table[rows].join(names, on=on, how="left", maintain_order="left", nulls_equal=True)["tied"]
+            return best.join(names, on=on, how="left", maintain_order="left")["tied"]
         value = self.values(frame, np.full(len(frame), self.inside))
         best = value[rows[0]]
         # Infinite values are equal, though their difference is NaN.
