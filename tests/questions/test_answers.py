@@ -12,13 +12,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.questions.answer import Answer
-from nci_frames.questions.answer_lines import (
-    answer_lines,
-    measure_name,
-    measure_words,
-    order_line,
-    short_answer,
-)
+from nci_frames.questions.answer_lines import answer_lines, measure_name, order_line, short_answer
 from nci_frames.questions.certainty import MOST_RESAMPLED
 from nci_frames.questions.ranked import own_threshold_words
 from nci_frames.questions.report import report_charts
@@ -473,11 +467,6 @@ def test_a_rare_class_is_told_as_one_in_so_many(comparison):
 )
 def test_metrics_have_the_names_by_which_they_are_known(name: str, options: Any) -> None:
     assert measure_name(nf.Question(**options)) == name
-
-
-def test_an_area_has_no_threshold_of_its_own() -> None:
-    assert measure_words(nf.Question(metric="pr_auc")) == "PR-AUC"
-    assert measure_words(nf.Question(metric="mcc")).endswith(", each model at its own best threshold")
 
 
 def test_many_changes_of_the_best_model_are_told_shortly():

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.questions.answer_lines import order_line
+from nci_frames.questions.answer_lines import measure_words, order_line
 from nci_frames.questions.order import order_lines
 from nci_frames.questions.where_it_changes import orders
 from tests.cases import first_quick
@@ -68,3 +68,8 @@ def test_models_are_told_apart_only_by_more_than_a_grid_leaves_unknown(metric: s
             assert "exact for this log" not in line or way == "exact"
     assert told["exact"] == {"b": False, "a": True, "far": True}
     assert told["grid"] == {"b": False, "a": False, "far": True}
+
+
+def test_an_area_has_no_threshold_of_its_own() -> None:
+    assert measure_words(nf.Question(metric="pr_auc")) == "PR-AUC"
+    assert measure_words(nf.Question(metric="mcc")).endswith(", each model at its own best threshold")
