@@ -124,7 +124,8 @@ def whole_counts(counts: Frame) -> pl.DataFrame:
     cells = frame.select(CELLS)
     if not all(dtype.is_integer() for dtype in cells.dtypes):
         msg = "sampling needs whole rows, but these counts are sums of weights"
-        raise ParameterError(msg, found=str(dict(cells.schema)), hint="count without the weight column")
+        hint = "cast numbers of rows to Int64, or count without the weight column"
+        raise ParameterError(msg, found=str(dict(cells.schema)), hint=hint)
     if any(cells.null_count().row(0)):
         raise ParameterError("counts must not be null", hint="remove the operating points that have a reason")
     return frame

@@ -78,6 +78,9 @@ class Goal(NamedTuple):
     def plan_of_flags(self, models: dict[str, float], units: Floats, positive: Floats) -> "Plan":
         """Return the plan for units flagged by both, the first, the second or none of two models."""
         (model_a, threshold_a), (model_b, threshold_b) = models.items()
+        if not units[1:3].any():
+            msg = "the models decide alike about every unit, so that no label can tell them apart"
+            raise ParameterError(msg, found=f"{model_a!r} and {model_b!r}", hint="choose other thresholds")
         flagged = np.array([[True, True, False, False], [True, False, True, False]])
         kept = units > 0
         cells = Cells(units[kept], prudent(units, positive)[kept], flagged[:, kept])

@@ -2,6 +2,7 @@
 
 import bisect
 import math
+import sys
 
 from nci_frames.base.binomial import at_least, at_most
 
@@ -28,7 +29,8 @@ def exact_rows(rate: float, half_width: float, level: float) -> int:
         fewest = rows * (rate - half_width) + 1 if rate > half_width else 0.0
         return _missed(rate, fewest, rows * (rate + half_width) - 1, rows, rows) <= tail
 
-    end = 1 + bisect.bisect_left(range(1, hoeffding_rows(half_width, level)), x=True, key=suffice)
+    most = min(hoeffding_rows(half_width, level), sys.maxsize)
+    end = 1 + bisect.bisect_left(range(1, most), x=True, key=suffice)
     # With many outcomes one more hardly matters: the bound is too high by less than 1 in 100,000.
     return end if rate > 1e5 * half_width else _last_failure(rate, half_width, tail, end) + 1
 

@@ -1,5 +1,6 @@
 """The size of a test set for a required uncertainty."""
 
+import math
 from collections.abc import Sequence
 from typing import Literal, cast
 
@@ -17,7 +18,7 @@ from nci_frames.schemas import SAMPLES, checked
 
 PlanningMethod = Literal["hoeffding", "exact"]
 
-#: By Hoeffding's inequality, smaller half-widths need more rows than fit into Int64.
+#: By Hoeffding's inequality, smaller half-widths need more rows than can be counted.
 _NARROWEST = 2e-9
 
 
@@ -188,9 +189,13 @@ def _planned(
 ) -> tuple[int, int, float, float, float | None]:
     """Return the rows of each class, the half-widths of the rates, and the attained assurance."""
     widths = promise.half_widths
-    if min(widths) < _NARROWEST:
-        msg = "a half-width this small needs more rows than can be counted"
-        raise ParameterError(msg, found=f"{min(widths):g}")
+    for rate, width in zip((promise.tpr, promise.fpr), widths, strict=True):
+        # Hoeffding's inequality takes the variance of the rate 0.5 for that of any rate.
+        assumed = 0.5 if method == "hoeffding" else rate
+        if width < _NARROWEST * 2 * math.sqrt(assumed * (1 - assumed)):
+            msg, fewer = "a rate this certain needs more rows than can be counted", 'use method="exact"'
+            hint = str(Call(fewer, "ask for less certainty")) if method == "hoeffding" else None
+            raise ParameterError(msg, found=f"{rate:g} ± {width:g}", hint=hint)
     if assurance is None:
         positives, negatives = (
             exact_rows(rate, width, level) if method == "exact" else hoeffding_rows(width, level)

@@ -86,7 +86,8 @@ def decision_curve(
 
     name = "threshold_probability"
     make = partial(_at_places, name, places, columns)
-    return DECISIONS.finish(of_parts(counts, prevalence, logged_prevalence, make, by=["prevalence", name]))
+    by = ["prevalence", name]
+    return DECISIONS.finish(of_parts(counts, prevalence, logged_prevalence, make, adjusted=adjusted, by=by))
 
 
 @checked
@@ -164,7 +165,8 @@ def cost_curve(
 
     name = "probability_cost"
     make = partial(_at_places, name, places, columns)
-    return COST_CURVE.finish(of_parts(counts, prevalence, logged_prevalence, make, by=["prevalence", name]))
+    by = ["prevalence", name]
+    return COST_CURVE.finish(of_parts(counts, prevalence, logged_prevalence, make, adjusted=adjusted, by=by))
 
 
 def _places(name: str, given: float | Sequence[float], end: float, allowed: str) -> list[float]:

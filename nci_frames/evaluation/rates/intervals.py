@@ -31,7 +31,10 @@ def require_row_counts(frame: pl.DataFrame) -> None:
     """Raise ParameterError if counts are sums of weights, which are not binomial."""
     if not all(frame.schema[name].is_integer() for name in CELLS):
         found = "sums of weights: their spread is not that of a binomial distribution"
-        hint = "round to 1,000 weights or fewer, or give half_width=(of TPR, of FPR), e.g. from a bootstrap"
+        hint = (
+            "cast numbers of rows to Int64; round to 1,000 weights or fewer, or give half_width=(of TPR, of "
+            "FPR), e.g. from a bootstrap"
+        )
         raise ParameterError("intervals need counts of rows", found=found, hint=hint)
 
 

@@ -57,6 +57,15 @@ def test_more_rows_than_32_bits_hold():
     assert found["negatives"].item() == pytest.approx(z2 * 0.25 / 1e-14, rel=1e-6)
 
 
+def test_a_low_rate_has_an_exact_size_where_hoeffding_has_none():
+    low = {"delta": 0.1, "tpr": 0.6, "fpr": 1e-8}
+    with pytest.raises(nf.ParameterError, match=r"1e-08 ± 1e-09"):
+        nf.required_samples(**low)
+    negatives = nf.required_samples(**low, method="exact", assurance=None)["negatives"].item()
+    around = np.array([negatives - 1, negatives])
+    assert (probability_within(around, 1e-8, 1e-9) >= 0.95).tolist() == [False, True]
+
+
 def test_hoeffding_is_its_formula_and_looser():
     found = nf.required_samples(half_width=(0.05, 0.0005), assurance=None)
     assert found["method"].to_list() == ["exact", "hoeffding"]

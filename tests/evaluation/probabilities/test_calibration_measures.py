@@ -40,7 +40,8 @@ def regressed(label, score, weights):
 @pytest.mark.parametrize("eta", first_quick([1e-6, 0.02, 0.25, 0.9], 2))
 def test_regression_is_that_of_statsmodels_with_weights(eta, adjusted):
     log = logs.probability_log(300, models=["a"])
-    found = measures(logs.exact(log), prevalence=eta, adjusted=adjusted, logged_prevalence=0.25)
+    there = {"adjusted": True, "logged_prevalence": 0.25} if adjusted else {}
+    found = measures(logs.exact(log), prevalence=eta, **there)
     label, score = log["label"].to_numpy(), log["score"].to_numpy()
     if adjusted:
         moved = nf.adjust_scores("score", prevalence=eta, logged_prevalence=0.25)
