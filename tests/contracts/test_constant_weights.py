@@ -4,6 +4,7 @@ import inspect
 from functools import cache
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -29,6 +30,11 @@ MORE: dict[str, list[dict[str, Any]]] = {
     "certify_decision_map": [ROWS],
     "compare_best": [
         {"metric": "recall"} | ROWS,
+        # The log supports the second, not the first.
+        *(
+            {"metric": "pr_auc", "threshold": None, "prevalence": [0.05, 0.3]} | units
+            for units in (ROWS, UNITS)
+        ),
         *({"metric": "f_beta", "threshold": "own"} | units for units in (ROWS, UNITS)),
     ],
     "compute_areas": [UNITS, *({"interval": "simultaneous"} | units for units in (ROWS, UNITS))],
@@ -83,5 +89,31 @@ def test_weights_that_are_constant_within_classes_change_nothing(name, frames, m
         options = {"prevalence": 0.02} | options
     counts, *rest = frames
     found, expected = (function(one, *rest, **options) for one in (weighed(counts), counts))
+    kept = [column for column in expected.columns if column not in SUMS]
+    assert_frame_equal(found.select(kept), expected.select(kept), rel_tol=1e-9, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [0.3, 1 / 3])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("bootstrap", {"metric": "pr_auc", "prevalence": 0.3, "units": "bucket", "repeats": 50}),
+        ("compute_rates", {"interval": "wilson", "units": "bucket"}),
+    ],
+)
+def test_just_enough_rows_are_not_too_few_for_their_weights(name, options, weight):
+    """Of 20 positives that weigh 0.3, sums of weights alone know 19.999999999999996."""
+    rng = np.random.default_rng(5)
+    label = np.repeat([True, False], [20, 60])
+    score = 1 / (1 + np.exp(-rng.normal(label * 1.2, size=(2, 80))))
+    rows = {"unit": np.arange(80), "label": label}
+    scan = pl.concat(
+        pl.DataFrame({"model": m, **rows, "score": s.round(2)}) for m, s in zip("ab", score, strict=True)
+    )
+    scan = nf.unit_buckets(scan, buckets=4000) if "units" in options else scan.drop("unit")
+    found, expected = (
+        getattr(nf, name)(nf.count_confusion(log), **options)
+        for log in (scan.with_columns(weight=weight), scan)
+    )
     kept = [column for column in expected.columns if column not in SUMS]
     assert_frame_equal(found.select(kept), expected.select(kept), rel_tol=1e-9, abs_tol=1e-12)

@@ -73,10 +73,13 @@ class BucketCounts(NamedTuple):
 
 
 def even_buckets(rows: Floats) -> Floats:
-    """Return sum(n)²/sum(n²) of rows per bucket, along the last axis: their number if all are equal."""
+    """Return sum(n)²/sum(n²) of rows per bucket, along the last axis: their number if all are equal.
+
+    It is rounded, so that ten equal sums of weights are not fewer than ten buckets.
+    """
     squares = np.asarray((rows**2).sum(axis=-1), np.float64)
     even: Floats = np.divide(rows.sum(axis=-1) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
-    return even
+    return np.round(even, 9)
 
 
 def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKETS) -> list[BucketCounts]:
@@ -148,7 +151,7 @@ def _even(rows: Floats | Rows, weights: Floats | None) -> float:
     if weights is None:
         return float(rows.sum())
     squares = float(weights**2 @ rows)
-    return float(weights @ rows) ** 2 / squares if squares > 0 else 0.0
+    return round(float(weights @ rows) ** 2 / squares, 9) if squares > 0 else 0.0
 
 
 def need_every_unit(buckets: pl.Series) -> None:

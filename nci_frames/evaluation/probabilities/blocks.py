@@ -150,7 +150,8 @@ def _equal_shares(part: Part, eta: Floats, number: int) -> Blocks:
     above = np.cumsum(shares) - shares
     # Start from 0 in each group.
     above -= part.each_step(above[part.curves.start])
-    place = np.minimum((number * (above + shares / 2)).astype(np.int64), number - 1)
+    # A tie is cut alike whatever rounds the sums, such as the groups before.
+    place = np.minimum((number * (above + shares / 2 + 1e-9)).astype(np.int64), number - 1)
     return Blocks.of(part.curves, part.bins, _changes(part, place))
 
 

@@ -221,7 +221,8 @@ def isotonic_bounds(classes: Sequence[Spread], first: Places, last: Places, leve
     above = np.cumsum(sum(rows.share / rows.squares.sum() for rows in classes))
     total, steps = above[-1], len(above)
     cuts = [total * np.arange(1, _EVEN) / _EVEN, total - total ** (np.arange(_TOP) / _TOP)]
-    ends = np.unique(np.append(np.searchsorted(above, np.concatenate(cuts)), steps - 1))
+    # Rounding decides no cut.
+    ends = np.unique(np.append(np.searchsorted(above, np.concatenate(cuts) - 1e-9 * total), steps - 1))
     ends = ends[ends < steps]
     begins = np.append(0, ends[:-1] + 1)
     runs = np.triu_indices(len(begins))

@@ -112,7 +112,7 @@ def calibration_measures(
     def make(part: Part) -> Iterator[pl.DataFrame]:
         # Effective number of rows of the smaller class.
         rows = np.minimum(*(1 / part.curves.sum(rows.squares) for rows in part.spread))
-        few = ~(rows >= _LEAST_ROWS)
+        few = ~(rows >= _LEAST_ROWS * (1 - 1e-9))
         freedom = np.where(few, np.inf, rows - 1)
 
         def quantile(known: Floats) -> Floats:

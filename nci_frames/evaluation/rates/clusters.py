@@ -81,7 +81,8 @@ def effective_rows(
     on = [name for name in known.columns if name not in ("tp", "fp", *EFFECTIVE)]
     own = rates_of_strata(pooled_counts(counts, over=units)).select(*on, "tp", "fp", *WORTH)
     joined = beside(known.drop("tp", "fp"), own, on)
-    least = (pl.min_horizontal(name, worth).alias(name) for name, worth in zip(EFFECTIVE, WORTH, strict=True))
+    both = zip(EFFECTIVE, WORTH, strict=True)
+    least = (pl.when(pl.col(name).is_not_null()).then(pl.min_horizontal(name, own)) for name, own in both)
     return joined.with_columns(least).select(*known.drop("threshold").columns)
 
 
@@ -167,7 +168,8 @@ def _effective(hits: Rows, size: float, even: float, of_bucket: Any, least: floa
     variance, independent = _variances(hits, size, even, of_bucket)
     own = np.where(independent > 0, variance / independent, np.nan)
     together = variance.sum() / independent.sum()
-    few = np.minimum(hits, size - hits) * even < FEW_HITS * size
+    # Sums of weights are rounded.
+    few = np.minimum(hits, size - hits) * even < FEW_HITS * size * (1 - 1e-9)
     effect = np.where(few, np.fmax(own, together), own)
     return np.asarray(even / np.fmax(effect, np.where(np.isnan(effect), np.nan, least)))
 

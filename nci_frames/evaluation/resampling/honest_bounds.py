@@ -26,8 +26,9 @@ from nci_frames.evaluation.rates.strata import WORTH, classes_of_strata, known_c
 from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.schemas import NEGATIVES, POSITIVES, beside, has_strata
 
-#: Percentiles are extended if one of the four counts, or the buckets with rows of a class, are fewer.
-_ENOUGH = 20
+#: Percentiles are extended if one of the four counts, or the buckets with rows of a class, are fewer (than
+#: 20; sums of weights are rounded).
+_ENOUGH = 20 * (1 - 1e-9)
 #: Largest relative standard error of a supported value (``support.rule``).
 _SURE = 0.1
 _FLAGS = ["supported", "reason"]

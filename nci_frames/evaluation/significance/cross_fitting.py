@@ -179,7 +179,7 @@ def _fitted(counts: Counted, wanted: _Wanted, logs: Resampling) -> pl.DataFrame:
     positives, negatives = histogram.sizes
     thresholds = histogram.thresholds
     log = counts.rows if isinstance(counts, StrataCounts) else counts
-    enough = min(log.histogram.sizes) >= 2
+    enough = min(log.sizes if isinstance(log, Histogram) else log.drawn) >= 2
     optimistic, threshold = np.full((2, cases), np.nan)
     honest = np.empty((0, cases))
     if len(thresholds) and positives and negatives:

@@ -151,7 +151,8 @@ def _placements(histogram: Histogram) -> tuple[float, Floats, Floats]:
     m, n = np.array(histogram.sizes, np.float64)
     of_positives = 1 - (negatives.cumsum() - negatives / 2) / n
     of_negatives = (positives.cumsum() - positives / 2) / m
-    return float(negatives @ of_negatives / n), of_positives, of_negatives
+    # A sum of weights may round to more than 1.
+    return float(np.clip(negatives @ of_negatives / n, 0, 1)), of_positives, of_negatives
 
 
 def _delong(histogram: Histogram | StrataCounts) -> tuple[float, float]:

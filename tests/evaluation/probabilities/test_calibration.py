@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
+from polars.testing import assert_frame_equal
 from scipy.stats import binomtest
 from sklearn.calibration import calibration_curve as of_scikit_learn
 
@@ -69,6 +70,22 @@ def test_bins_of_equal_share(rows):
         assert ((found["share"] - 0.25).abs() <= largest + 1e-9).all()
         assert found["score_lower"].is_sorted()
         assert (found["score_upper"][:-1] < found["score_lower"][1:]).all()
+
+
+def test_no_rounding_decides_where_a_tie_is_cut():
+    """Rows in the middle of which a bin of equal share ends; other groups and weights round the sums."""
+    log = pl.concat(
+        logs.probability_log(10 * day, day, models=["a"]).with_columns(pl.col("score").round(1), day=day)
+        for day in range(1, 10)
+    )
+    for bins in (None, 10):
+        asked = {"prevalence": "observed", "bins": bins}
+        together = nf.calibration_curve(logs.exact(log), **asked)
+        weighed = nf.calibration_curve(logs.exact(log.with_columns(weight=0.3)), **asked)
+        assert_frame_equal(weighed, together, rel_tol=1e-9)
+        for (day,), alone in log.partition_by("day", as_dict=True).items():
+            found = nf.calibration_curve(logs.exact(alone), **asked)
+            assert_frame_equal(found, together.filter(day=day), rel_tol=1e-9)
 
 
 def test_intervals_of_bins_are_exact_and_move_with_the_prevalence():

@@ -75,10 +75,11 @@ def test_no_hit_has_the_design_effect_of_other_thresholds() -> None:
     assert nothing.select("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper").null_count().row(0) == (2,) * 4
 
 
-def test_positives_that_are_all_in_one_bucket_are_worth_one_row() -> None:
+@pytest.mark.parametrize("weight", [{}, {"weight": 2.0}])
+def test_positives_that_are_all_in_one_bucket_are_worth_one_row(weight: dict[str, float]) -> None:
     size = np.zeros(30, np.int64)
     size[3] = 40
-    alone = in_buckets(size // 2, size)
+    alone = in_buckets(size // 2, size).with_columns(**{name: pl.lit(each) for name, each in weight.items()})
     row = nf.compute_rates(alone, interval="wilson", units="bucket").row(0, named=True)
     assert (row["tpr"], row["tpr_lower"], row["tpr_upper"]) == (0.5, None, None)
     assert row["effective_positives"] == 1

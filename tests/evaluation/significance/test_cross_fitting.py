@@ -114,6 +114,10 @@ def test_too_few_rows_have_a_reason():
     row = nf.cross_fit(nf.count_confusion(log), prevalence=0.1).row(0, named=True)
     assert (row["value"], row["optimistic"], row["repeats"]) == (None, 1.0, 0)
     assert row["reason"] == "a class has fewer than two rows"
+    # Rows are counted, not their weights.
+    units = pl.concat([log] * 9).with_columns(unit=pl.int_range(27), weight=pl.lit(0.2))
+    found = nf.cross_fit(nf.count_confusion(nf.unit_buckets(units)), prevalence=0.1, units="bucket")
+    assert found["reason"].item() is None
     none = pl.DataFrame({"model": "a", "label": [0, 0, 0], "score": [0.9, 0.1, 0.2]})
     row = nf.cross_fit(nf.count_confusion(none), prevalence=0.1).row(0, named=True)
     assert (row["value"], row["optimistic"], row["threshold"]) == (None, None, None)

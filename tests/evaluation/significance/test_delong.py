@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
+from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from tests.logs import exact_counts, random_log, unit_log
@@ -180,6 +181,14 @@ def test_too_few_rows():
         assert (row["value"], row["lower"], row["reason"]) == (None, None, reason)
     row = nf.compare_auc(paired(label=[1] * 8)).row(0, named=True)
     assert [row[name] for name in ("auc_a", "difference", "std_error", "p_value", "lower")] == [None] * 5
+
+
+@pytest.mark.parametrize("method", ["score", "delong"])
+def test_weights_do_not_round_an_area_to_more_than_1(method):
+    label = np.repeat([True, False], [2, 10])
+    log = pl.DataFrame({"model": "a", "label": label, "score": label + np.arange(12) / 50})
+    counts = [nf.count_confusion(one) for one in (log, log.with_columns(weight=0.3))]
+    assert_frame_equal(*(nf.auc_interval(one, method=method) for one in counts))
 
 
 @pytest.mark.parametrize("method", ["score", "delong"])
