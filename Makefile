@@ -117,7 +117,7 @@ docs: $(VENV)/.dev ## build the documentation as a site in build/docs; a warning
 wheel: $(VENV)/bin/python ## build the wheel, install it with the lowest and the newest versions, run the quick tests (4 minutes)
 	$(BIN)/python tests/wheel.py
 
-snapshots: $(VENV)/.dev ## update the texts and the specifications of charts in tests/snapshots
+snapshots: $(VENV)/.dev ## update the texts, the values and the specifications of charts in tests/snapshots
 	$(BIN)/python -m tests.texts
 	$(BIN)/python -m tests.charts.drawn
 

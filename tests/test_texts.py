@@ -1,4 +1,4 @@
-"""Errors, warnings and help say word for word what ``tests/snapshots`` keeps."""
+"""Errors, warnings, help and values are word for word what ``tests/snapshots`` keeps."""
 
 from collections.abc import Iterator
 
@@ -16,15 +16,24 @@ def among_sources() -> Iterator[None]:
         yield
 
 
-@pytest.mark.usefixtures("among_sources")
-@pytest.mark.parametrize("first", first_quick(range(4)))
-@pytest.mark.parametrize("file", FILES)
-def test_texts_are_those_that_are_kept(file, first):
-    """Every fourth text, from one of the first four on."""
+def check_kept(file: str, first: int, step: int) -> None:
+    """Compare some of the texts of a file."""
     names, text_of = FILES[file]
-    told = {name: text_of(name) for name in names[first::4]}
+    told = {name: text_of(name) for name in names[first::step]}
     kept = {name: KEPT[file].get(name) for name in told}
     assert told == kept, "if this is what it should say, run `make snapshots`"
+
+
+@pytest.mark.usefixtures("among_sources")
+@pytest.mark.parametrize("first", first_quick(range(4)))
+@pytest.mark.parametrize("file", [file for file in FILES if file != "values"])
+def test_texts_are_those_that_are_kept(file, first):
+    check_kept(file, first, 4)
+
+
+@pytest.mark.parametrize("first", range(16))
+def test_values_are_those_that_are_kept(first):
+    check_kept("values", first, 16)
 
 
 def test_the_help_of_every_command_is_kept():

@@ -1,4 +1,4 @@
-"""The texts that a user reads when something is wrong, or asks for help, kept in ``tests/snapshots``.
+"""Texts kept in ``tests/snapshots``: errors, warnings, help, and the values of small frames.
 
 Each text stands below the call or command that gives it. For another case, write its line, after three equal
 signs and a blank, into the file. ``make snapshots`` writes the texts anew; read the difference before it is
@@ -31,6 +31,7 @@ from nci_frames.jobs.job_file.windows import find_windows
 from tests.charts import refused
 from tests.fuzz.calls import calls
 from tests.small_jobs import KEYS, SMALL
+from tests.values import of_values
 
 FOLDER = Path(__file__).parent / "snapshots"
 MARK = "=== "
@@ -180,6 +181,7 @@ FILES: dict[str, tuple[tuple[str, ...], Callable[[str], str]]] = {
     "errors-python": (tuple(read("errors-python")), of_python),
     "errors-charts": (tuple(read("errors-charts")), partial(of_python, names=NAMES | vars(refused))),
     "errors-command-line": (tuple(read("errors-command-line")), of_command),
+    "values": (tuple(read("values")), of_values),
 }
 
 
