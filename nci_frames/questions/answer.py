@@ -18,7 +18,7 @@ from nci_frames.evaluation.projection.operating_points import select_operating_p
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.rates.hull import roc_convex_hull
-from nci_frames.evaluation.rates.rates import RateInterval
+from nci_frames.evaluation.rates.rates import BOUNDS, RateInterval
 from nci_frames.evaluation.rates.strata import classes_of_strata
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.evaluation.resampling.replicates import resample_models
@@ -134,7 +134,8 @@ class AskedLog:
 
     def _points(self, prevalence: Sequence[float]) -> pl.DataFrame:
         """Return the operating point of each model at each prevalence."""
-        question, etas = self.question, pl.DataFrame({"prevalence": list(prevalence)})
+        question, rates = self.question, self.rates
+        etas = pl.DataFrame({"prevalence": list(prevalence)})
         if self.own is not None:
             return self.own.at(etas.with_columns(beta=question.beta)).drop("beta")
         asked: dict[str, Any] = {"threshold": question.threshold}
@@ -143,16 +144,17 @@ class AskedLog:
             asked["prevalence"] = list(prevalence)
             if question.confidence is not None:
                 # The log chooses one of the models, so all of them keep the budget together.
-                asked["confidence"] = 1 - (1 - question.confidence) / self.rates["model"].n_unique()
+                asked["confidence"] = 1 - (1 - question.confidence) / rates["model"].n_unique()
+                rates = self.log.by_units(rates)
         elif question.threshold is None:
             asked = {"metric": self._metric, "beta": question.beta}
             if "prevalence" in called_metric(self._metric).meta.root_names():
                 asked["prevalence"] = list(prevalence)
-        judged, rates = self.log.judged, self.rates
+        judged = self.log.judged
         if question.own and judged is not None and not every_row_exact(judged):
             # Where it is judged on a grid, a threshold above all scores is none of the candidates.
             rates = without_claims(rates)
-        points = select_operating_points(rates, **asked)
+        points = select_operating_points(rates, **asked).drop(BOUNDS, strict=False)
         return points if "prevalence" in points.columns else points.join(etas, how="cross")
 
     def _values(self, prevalence: Sequence[float]) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from nci_frames.evaluation.areas.roc import ROC_AUC
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.rates.rates import RateInterval, compute_rates
-from nci_frames.evaluation.rates.strata import of_strata, summed_counts
+from nci_frames.evaluation.rates.strata import WORTH, of_strata, summed_counts
 from nci_frames.evaluation.significance.shift import corrected_shifts, shift_tests
 from nci_frames.questions.units import Pools, with_names
 from nci_frames.schemas import BUCKET, CELLS, COUNTS, RATES, SHIFTS, SUPPORT, WEIGHT, collect
@@ -108,6 +108,14 @@ class LogCounts:
     def bounded(self, points: pl.DataFrame, *, interval: RateInterval = "wilson") -> pl.DataFrame:
         """Add bounds of rates to operating points if rows were counted."""
         return self.drawn.bounded(points, interval=interval) if self.whole else points
+
+    def by_units(self, rates: pl.DataFrame) -> pl.DataFrame:
+        """Return rates with the bounds of units at each threshold; with too few units nothing is known."""
+        if self.drawn.units is None:
+            return rates
+        bounded = self.bounded(rates)
+        unknown = () if self.drawn.enough else WORTH
+        return bounded.with_columns(pl.lit(None, pl.Float64).alias(name) for name in unknown)
 
     def areas(self, keys: Sequence[str], prevalence: Sequence[float], *areas: Area) -> pl.DataFrame:
         """Return areas, by default PR-AUC and ROC-AUC, by segments or pooled.
