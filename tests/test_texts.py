@@ -25,10 +25,15 @@ def check_kept(file: str, first: int, step: int) -> None:
 
 
 @pytest.mark.usefixtures("among_sources")
-@pytest.mark.parametrize("first", first_quick(range(4)))
-@pytest.mark.parametrize("file", [file for file in FILES if file != "values"])
-def test_texts_are_those_that_are_kept(file, first):
-    check_kept(file, first, 4)
+@pytest.mark.parametrize("file", ["help", "errors-charts", "errors-command-line"])
+def test_texts_are_those_that_are_kept(file):
+    check_kept(file, 0, 1)
+
+
+@pytest.mark.usefixtures("among_sources")
+@pytest.mark.parametrize("first", first_quick(range(4), 2))
+def test_errors_of_python_are_those_that_are_kept(first):
+    check_kept("errors-python", first, 4)
 
 
 @pytest.mark.parametrize("first", range(16))

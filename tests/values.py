@@ -96,6 +96,10 @@ def names() -> dict[str, Any]:
         "decided": nf.count_classes(class_log().drop("label")),
         "scored": nf.scan_classes(scored.drop("decision"), scores={n: n for n in ("ant", "bee", "cat")}),
         "run": lambda table: tables_of_a_run()[table],
+        "report": lambda counts, segments=(), fold=None, **asked: written(
+            nf.compare_models(counts, question=nf.Question(**asked), segments=segments, fold=fold, repeats=50)
+        ),
+        "written": written,
         "answer": lambda counts, **asked: (
             nf.compare_models(counts, question=nf.Question(**asked), repeats=50).answer
         ),
@@ -119,9 +123,17 @@ def tables_of_a_run() -> dict[str, pl.DataFrame]:
     }
 
 
+def written(comparison: nf.Comparison | nf.ClassComparison) -> str:
+    """Return the report of a comparison as Markdown."""
+    with tempfile.TemporaryDirectory() as folder:
+        return nf.write_report(comparison, Path(folder, "report.md")).read_text("utf-8").strip()
+
+
 def of_values(call: str) -> str:
-    """Return the frame that a call gives, as comma-separated values with six digits."""
+    """Return the text that a call gives, or its frame as comma-separated values with six digits."""
     found = eval(call, dict(names()))  # noqa: S307 - the calls stand in our file
+    if isinstance(found, str):
+        return found
     frame = found.collect() if isinstance(found, pl.LazyFrame) else found
     lists = frame.select(cs.list()).columns
     shown = frame.with_columns(pl.col(name).cast(pl.List(pl.String)).list.join(" ") for name in lists)
