@@ -129,7 +129,10 @@ def halves(counts: Counted, logs: Resampling) -> Iterator[Sequence[Rows]]:
     for _ in range(logs.repeats):
         drawn: Any = np.zeros_like(whole)
         for urn in urns:
-            half = drawing.draw_without_replacement(rng, urn.rows.ravel(), int(urn.rows.sum()) // 2)
+            size = int(urn.rows.sum())
+            # A row with a weight of its own is in either half.
+            half_size = int(rng.integers(2)) if size == 1 else size // 2
+            half = drawing.draw_without_replacement(rng, urn.rows.ravel(), half_size)
             drawn[urn.classes] += urn.weight * half.reshape(urn.rows.shape)
         yield drawn
 

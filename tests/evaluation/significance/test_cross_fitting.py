@@ -123,6 +123,16 @@ def test_too_few_rows_have_a_reason():
     assert (row["value"], row["optimistic"], row["threshold"]) == (None, None, None)
 
 
+def test_rows_that_all_have_weights_of_their_own_are_split():
+    log = random_log(300).filter(model="forest").select("model", "label", "score")
+    alike, apart = (
+        nf.cross_fit(nf.count_confusion(log.with_columns(weight=weight)), prevalence=0.1, repeats=50)
+        for weight in (pl.lit(2.0), 2 + pl.int_range(pl.len()) / 1e6)
+    )
+    assert apart["repeats"].item() == 50
+    assert apart["value"].item() == pytest.approx(alike["value"].item(), abs=0.05)
+
+
 def test_precision_without_a_positive_decision_is_undefined():
     counts = counts_at(0, 0, 5, 7, threshold=9.0)
     row = nf.cross_fit(counts, metric="precision", prevalence=0.1).row(0, named=True)
