@@ -199,6 +199,7 @@ def test_postgres_finds_the_rows_that_are_not_valid(server: Server) -> None:
     assert in_postgres(server, BAD, sql, types)["invalid"].sum() == 5
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dialect", first_quick(get_args(Dialect)))
 def test_every_dialect_can_read_its_query(dialect: Any) -> None:
     sql = nf.counting_sql(

@@ -19,6 +19,7 @@ def test_pooling_exact_counts_is_counting_the_pool(log):
     assert_frame_equal(pooled, nf.count_confusion(log, thresholds="exact", by=[]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("thresholds", ["exact", [-0.5, 0.0, 0.5]], ids=str)
 def test_merging_parts_is_counting_the_whole(thresholds):
     log = random_log(900).with_columns(weight=pl.Series([1.0, 0.5, 7.5] * 300).shuffle(seed=0))
@@ -94,6 +95,7 @@ def test_large_sums_are_exact():
 GRIDS = {"grid": [-0.5, 0.0, 0.25, 0.5], "one threshold": [0.25]}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("grid", first_quick([*GRIDS.values(), "exact"]), ids=[*GRIDS, "exact"])
 def test_counts_are_added_in_any_order(grid):
     log = random_log(700)

@@ -47,6 +47,7 @@ def test_pr_auc_has_closed_forms_where_fpr_is_a_power_of_tpr(prevalence):
     assert blind.pr_auc(prevalence) == pytest.approx(prevalence, rel=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("prevalence", first_quick([1e-4, 0.01, 0.5]))
 @pytest.mark.parametrize("model", range(8))
 def test_areas_agree_with_an_integral_over_the_threshold(model, prevalence):

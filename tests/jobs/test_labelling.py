@@ -116,6 +116,7 @@ def test_a_pilot_serves_by_its_rates_alone():
     assert nf.plan_labels(log, pilot=weighted, **asked).equals(plan)
 
 
+@pytest.mark.thorough
 def test_probabilities_need_no_pilot():
     rng = np.random.default_rng(2)
     score = rng.beta(0.1, 3, ROWS)

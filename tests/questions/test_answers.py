@@ -155,6 +155,7 @@ def test_the_only_prevalence_compared_is_the_one_that_is_asked(options):
     assert "every prevalence" not in said
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("asked", "same"),
     [

@@ -85,6 +85,7 @@ def test_listed_areas_have_a_rank_only_where_the_log_can_tell_the_value(prevalen
     assert told or areas["reason"].unique().to_list() == ["too few negatives"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("segments", [1_000, 1_001])
 def test_areas_of_very_many_segments_are_those_at_one_prevalence(segments):
     log = pl.DataFrame({"model": "a", "merchant": pl.arange(2 * segments, eager=True) // 2})

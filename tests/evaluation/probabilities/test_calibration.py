@@ -72,6 +72,7 @@ def test_bins_of_equal_share(rows):
         assert (found["score_upper"][:-1] < found["score_lower"][1:]).all()
 
 
+@pytest.mark.thorough
 def test_no_rounding_decides_where_a_tie_is_cut():
     """Rows in the middle of which a bin of equal share ends; other groups and weights round the sums."""
     log = pl.concat(

@@ -41,6 +41,7 @@ def test_parts_are_those_of_isotonic_regression_without_rounding(rows, eta):
     assert min(found[part] for part in PARTS) >= 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("metric", ["brier", "log_loss"])
 def test_parts_are_those_of_scikit_learn(metric):
     log = logs.probability_log().with_columns(pl.col("score").round(3).clip(0.001, 0.999))

@@ -34,6 +34,7 @@ def compared(*, units: bool = True) -> nf.Comparison:
     return nf.compare_models(counts, repeat="repeat", fold="fold", **OPTIONS)
 
 
+@pytest.mark.thorough
 def test_areas_are_taken_within_each_repeat_and_averaged():
     areas = nf.average_over(nf.compute_areas(counted(["repeat"]), prevalence=ETAS), over="repeat")
     assert len(areas) == 2 * (len(ETAS) + 1)

@@ -124,6 +124,7 @@ def registered() -> list[str]:
     return nf.metrics().filter(kind="point")["name"].to_list()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", registered())
 def test_the_band_of_every_monotone_metric_encloses_the_whole_box(name):
     """Whoever registers a metric as monotone that is not, fails here."""

@@ -49,6 +49,7 @@ def serves(rates: pl.DataFrame, name: str, target: float) -> pl.Series:
     return (ETA * rates["tpr"] >= target * said(rates, ETA)) & (said(rates, ETA) > 0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("thresholds", ["exact", GRID])
 @pytest.mark.parametrize("name", ["tpr", "fpr", "pos_fraction", "precision"])
 @pytest.mark.parametrize("target", first_quick([0.0, 0.8, 0.1, 1.0], 2))

@@ -299,6 +299,7 @@ def test_mean_losses_of_many_scores_vary_as_means_do(metric, loss):
         )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("metric", ["pr_auc", "roc_auc"])
 def test_areas_of_many_positives_are_resampled_at_fewer_steps(
     metric: str, monkeypatch: pytest.MonkeyPatch

@@ -136,6 +136,7 @@ def test_error_rates_of_the_tests():
     assert 0.02 < np.mean(bootstrap_test(differences[:1000], Resampling(repeats=500)) < 0.05) < 0.05 + error
 
 
+@pytest.mark.thorough
 def test_holm_across_models():
     rates = nf.compute_rates(fold_counts(models=4))
     plain = nf.compare_folds(rates, beta=[0.5, 2], correction="none")

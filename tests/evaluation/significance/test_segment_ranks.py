@@ -37,6 +37,7 @@ def segments(
     return counts_of_bins(*bins, EDGES)
 
 
+@pytest.mark.thorough
 def test_every_number_is_that_of_the_function_for_it():
     other = segments(3, seed=2).with_columns(model=pl.lit("b"))
     counts = pl.concat([segments(3, seed=1), other])
