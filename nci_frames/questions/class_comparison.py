@@ -170,8 +170,7 @@ class ClassComparison:
     def of_each_class(self) -> pl.DataFrame:
         """Precision, recall and F-beta of each class at this mix, with bounds: see ``project_classes``."""
         metrics = ("precision", "recall", "f_beta")
-        found = self._projected(self.asked_priors, metrics, cost=None, interval="delta")
-        return found.filter(scenario=self.scenario)
+        return self._projected(self.asked_priors, metrics, interval="delta").filter(scenario=self.scenario)
 
     @computed
     def matrix(self) -> pl.DataFrame:
@@ -258,6 +257,6 @@ class ClassComparison:
         ranked = rank_models(self._projected(priors, self.metric, **interval))
         return for_the_first(ranked, class_metric(self.metric), at="scenario")
 
-    def _projected(self, priors: Any, metrics: str | Sequence[str], **asked: Any) -> pl.DataFrame:
-        counts = self.by_unit if "interval" in asked and self.by_units else self.counts
-        return project_classes(counts, priors=priors, metrics=metrics, **self.asked | asked)
+    def _projected(self, priors: Any, metrics: str | Sequence[str], **interval: Any) -> pl.DataFrame:
+        counts = self.by_unit if interval and self.by_units else self.counts
+        return project_classes(counts, priors=priors, metrics=metrics, **self.asked, **interval)

@@ -99,8 +99,8 @@ def read_mixes(
     Raises
     ------
     ParameterError
-        If a class has no prior, or priors are not shares; or if costs are needed but missing, given but not
-        used, not finite, or name unknown classes or decisions.
+        If a class has no prior, or priors are not shares; or if costs are needed but missing, are not finite,
+        or name unknown classes or decisions.
     """
     frame, given = collected(class_counts), scenarios_of(priors)
     named = (name for shares in given.values() if not isinstance(shares, str) for name in shares)
@@ -131,7 +131,7 @@ def _cost_table(cost: Mapping[Any, float] | None, names: list[Any], *, needed: b
     Raises
     ------
     ParameterError
-        If costs are needed but missing, given but not used, not finite, or name unknown classes or decisions.
+        If costs are needed but missing, are not finite, or name unknown classes or decisions.
     """
     if cost is None and needed:
         hint = f"give {Call('cost={(label, decision): cost}', '--class-cost LABEL:DECISION=COST')}"
@@ -143,8 +143,6 @@ def _cost_table(cost: Mapping[Any, float] | None, names: list[Any], *, needed: b
         if not np.isfinite(value):
             raise ParameterError("costs must be finite numbers", found=f"{value!r} of {pair!r}")
         table[tuple(place_of_class("a cost", name, names) for name in pair)] = value
-    if cost is not None and not needed:
-        raise ParameterError("only 'expected_cost' has costs", found="costs", hint="omit them, or ask for it")
     return table
 
 

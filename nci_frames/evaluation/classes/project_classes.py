@@ -74,8 +74,8 @@ def project_classes(
     Raises
     ------
     ParameterError
-        If *priors* lack a class or are not shares; an option is out of range; costs are missing, are not
-        used, or name unknown classes; or there are fewer than 20 buckets.
+        If *priors* lack a class or are not shares; an option is out of range; costs are missing, or name
+        unknown classes; or there are fewer than 20 buckets.
     UnknownMetricError
         If a metric is unknown.
     SchemaError

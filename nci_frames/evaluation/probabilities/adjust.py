@@ -75,11 +75,8 @@ def adjust_scores(
     return pl.when(p.is_between(0, 1)).then(moved).alias(given.meta.output_name())
 
 
-def check_logged(logged: Logged, *, adjusted: bool) -> None:
-    """Raise ParameterError if scores cannot be calibrated at this prevalence, or are not moved from it."""
+def check_logged(logged: Logged) -> None:
+    """Raise ParameterError if scores cannot be calibrated at this prevalence."""
     if logged != "observed" and not 0 < float(logged) < 1:
         allowed = 'between 0 and 1, both excluded, or "observed"'
         raise ParameterError.out_of_range("logged_prevalence", logged, allowed)
-    if logged != "observed" and not adjusted:
-        msg = "the logged prevalence is used only to move the scores"
-        raise ParameterError(msg, found=f"logged_prevalence={logged!r}", hint="pass adjusted=True")

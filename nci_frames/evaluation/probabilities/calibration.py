@@ -93,7 +93,7 @@ def calibration_curve(
             yield _table(part, blocks, classes, eta, bounds, adjusted=adjusted)
 
     by = ["prevalence", "score_lower"]
-    return CALIBRATION.finish(of_parts(counts, prevalence, logged_prevalence, make, adjusted=adjusted, by=by))
+    return CALIBRATION.finish(of_parts(counts, prevalence, logged_prevalence, make, by=by))
 
 
 def _bounds(part: Part, blocks: Blocks, level: float, *, isotonic: bool) -> FloatPair:

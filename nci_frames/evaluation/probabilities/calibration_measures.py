@@ -125,9 +125,7 @@ def calibration_measures(
             yield from (_table(part, eta, few, measure, measured) for measure, measured in found.items())
 
     by = ["measure", "prevalence"]
-    return CALIBRATION_MEASURES.finish(
-        of_parts(counts, prevalence, logged_prevalence, make, adjusted=adjusted, by=by)
-    )
+    return CALIBRATION_MEASURES.finish(of_parts(counts, prevalence, logged_prevalence, make, by=by))
 
 
 def _table(part: Part, eta: Floats, few: Flags, measure: str, measured: Measured) -> pl.DataFrame:

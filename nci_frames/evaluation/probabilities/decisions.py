@@ -86,8 +86,7 @@ def decision_curve(
 
     name = "threshold_probability"
     make = partial(_at_places, name, places, columns)
-    by = ["prevalence", name]
-    return DECISIONS.finish(of_parts(counts, prevalence, logged_prevalence, make, adjusted=adjusted, by=by))
+    return DECISIONS.finish(of_parts(counts, prevalence, logged_prevalence, make, by=["prevalence", name]))
 
 
 @checked
@@ -165,8 +164,7 @@ def cost_curve(
 
     name = "probability_cost"
     make = partial(_at_places, name, places, columns)
-    by = ["prevalence", name]
-    return COST_CURVE.finish(of_parts(counts, prevalence, logged_prevalence, make, adjusted=adjusted, by=by))
+    return COST_CURVE.finish(of_parts(counts, prevalence, logged_prevalence, make, by=["prevalence", name]))
 
 
 def _places(name: str, given: float | Sequence[float], end: float, allowed: str) -> list[float]:

@@ -106,5 +106,5 @@ def decompose_scores(
             above = {name: np.maximum(values, 0) for name, values in parts.items()}
             yield part.labelled(np.arange(groups), eta, **above)
 
-    table = of_parts(counts, prevalence, logged_prevalence, make, adjusted=adjusted, by=["prevalence"])
+    table = of_parts(counts, prevalence, logged_prevalence, make, by=["prevalence"])
     return SCORE_PARTS.finish(table.with_columns(metric=pl.lit(metric)))

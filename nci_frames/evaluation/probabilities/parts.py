@@ -136,7 +136,6 @@ def of_parts(
     logged: Logged,
     make: Callable[[Part], Iterable[pl.DataFrame]],
     *,
-    adjusted: bool,
     by: Sequence[str],
 ) -> pl.DataFrame:
     """Return the tables that *make* yields for parts of the groups as one, sorted by model, keys and *by*.
@@ -144,9 +143,9 @@ def of_parts(
     Raises
     ------
     ParameterError
-        If *logged* is out of range or not used, or as in ``proper_scores``.
+        If *logged* is out of range, or as in ``proper_scores``.
     """
-    check_logged(logged, adjusted=adjusted)
+    check_logged(logged)
     given = collect(counts, COUNTS, strata=True)
     frame = weighted_sums(given)
     keys = ["model", *COUNTS.keys(frame.columns)]

@@ -90,7 +90,7 @@ def proper_scores(
     >>> scores.select("prevalence", pl.col("value", "skill").round(4)).rows()
     [(0.01, 0.0865, -7.7336), (0.5, 0.1581, 0.3675)]
     """
-    check_logged(logged_prevalence, adjusted=adjusted)
+    check_logged(logged_prevalence)
     areas = asked_areas(metrics)
     if any(area.name not in LOSSES for area in areas):
         raise ParameterError.out_of_range("metrics", metrics, '"brier", "log_loss", or both')

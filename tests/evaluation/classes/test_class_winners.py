@@ -59,9 +59,7 @@ def test_ranges_are_exact(metric, seed):
     of = {"of": 2} if metric in ("recall", "precision", "f_beta") else {}
     ends = {"start": dict(enumerate(first)), "end": dict(enumerate(last))}
     cost = {(a, b): abs(a - b) for a in range(classes) for b in range(classes)}
-    found = nf.class_winners(
-        counts, metric=metric, **ends, **of, beta=2, cost=cost if metric == "expected_cost" else None
-    )
+    found = nf.class_winners(counts, metric=metric, **ends, **of, beta=2, cost=cost)
     assert [*found["start"], 1] == [0, *found["end"]]
     rates = counts["rows"].to_numpy().reshape(len(models), classes, classes)
     rates = rates / rates.sum(axis=2, keepdims=True)

@@ -40,8 +40,7 @@ def regressed(label, score, weights):
 @pytest.mark.parametrize("eta", first_quick([1e-6, 0.02, 0.25, 0.9], 2))
 def test_regression_is_that_of_statsmodels_with_weights(eta, adjusted):
     log = logs.probability_log(300, models=["a"])
-    there = {"adjusted": True, "logged_prevalence": 0.25} if adjusted else {}
-    found = measures(logs.exact(log), prevalence=eta, **there)
+    found = measures(logs.exact(log), prevalence=eta, adjusted=adjusted, logged_prevalence=0.25)
     label, score = log["label"].to_numpy(), log["score"].to_numpy()
     if adjusted:
         moved = nf.adjust_scores("score", prevalence=eta, logged_prevalence=0.25)

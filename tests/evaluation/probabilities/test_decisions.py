@@ -15,8 +15,12 @@ from tests.evaluation.probabilities import logs
 @given(logs.rows, logs.prevalences, st.integers(0, 19), st.booleans())
 def test_net_benefit_is_what_the_rows_say(rows, eta, place, adjusted):
     log, t = logs.log_of(rows, 20), place / 20
-    options = {"prevalence": eta, "threshold_probabilities": t}
-    options |= {"adjusted": True, "logged_prevalence": 0.4} if adjusted else {}
+    options = {
+        "prevalence": eta,
+        "threshold_probabilities": t,
+        "adjusted": adjusted,
+        "logged_prevalence": 0.4,
+    }
     found = nf.decision_curve(logs.exact(log), **options).row(0, named=True)
     score = log["score"]
     if adjusted:

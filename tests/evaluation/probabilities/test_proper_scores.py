@@ -28,8 +28,7 @@ def moved(score, eta, logged):
 @pytest.mark.parametrize("digits", first_quick([9, 1]))
 def test_values_are_those_of_scikit_learn(adjusted, digits):
     log = logs.probability_log().with_columns(pl.col("score").round(digits).clip(0.01, 0.99))
-    there = {"adjusted": True, "logged_prevalence": LOGGED} if adjusted else {}
-    found = nf.proper_scores(logs.exact(log), prevalence=ETAS, **there)
+    found = nf.proper_scores(logs.exact(log), prevalence=ETAS, adjusted=adjusted, logged_prevalence=LOGGED)
     assert found["lower"].equals(found["value"])
     assert found["upper"].equals(found["value"])
     assert "skill" in nf.rank_models(found).columns
