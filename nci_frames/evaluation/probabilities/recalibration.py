@@ -16,6 +16,8 @@ Measured = tuple[Floats, Floats, Floats, NDArray[np.str_]]
 
 _ONE_CLASS = "at this prevalence there is one class"
 _CERTAIN = "scores of 0 or 1 have no logit"
+#: Overlap of the classes, as a share of all logits, that rounding may cause.
+_ROUNDING = 1e-13
 _APART = "the scores separate the classes, or are all equal"
 
 
@@ -39,7 +41,7 @@ def recalibrations(
     logits = [np.where(true + false > 0, np.log(each.p) - np.log(each.q), 0.0) for each in edges]
     certain = curves.sum(np.isinf(logits[0]).astype(np.float64)) > 0
     why = np.where((eta > 0) & (eta < 1), np.where(certain, _CERTAIN, ""), _ONE_CLASS)
-    why_not_sloping = np.where((why == "") & _separated(curves, true, false), _APART, why)
+    why_not_sloping = np.where((why == "") & _separated(curves, true, false, logits[0]), _APART, why)
     found = {}
     for names, reason in ((("in_the_large",), why), (("intercept", "slope"), why_not_sloping)):
         fine = (reason == "") & ~np.isnan(curves.sum(true + false))
@@ -56,18 +58,20 @@ def recalibrations(
             lower = np.min([low for _, low, _ in measured], axis=0)
             upper = np.max([high for _, _, high in measured], axis=0)
             known = fine & np.isfinite(lower) & np.isfinite(upper)
-            found[name] = value, np.where(known, lower, np.nan), np.where(known, upper, np.nan), reason
+            told = np.where(fine & np.isnan(value), _APART, reason)
+            found[name] = value, np.where(known, lower, np.nan), np.where(known, upper, np.nan), told
     return found
 
 
-def _separated(curves: Curves, true: Floats, false: Floats) -> Flags:
-    """Return whether the classes of each group are separated by score, in either direction."""
-    place = np.arange(len(true), dtype=np.float64)
+def _separated(curves: Curves, true: Floats, false: Floats, logit: Floats) -> Flags:
+    """Return whether the classes of each group are separated by score, either way, up to rounding."""
+    place = np.where(np.isfinite(logit), logit, 0.0)
     first, last = (
         [curves.reduce(by, np.where(rows > 0, place, beyond)) for rows in (true, false)]
         for by, beyond in ((np.minimum, np.inf), (np.maximum, -np.inf))
     )
-    return np.asarray((last[0] <= first[1]) | (last[1] <= first[0]))
+    slack = _ROUNDING * (curves.reduce(np.maximum, place) - curves.reduce(np.minimum, place))
+    return np.asarray((last[0] <= first[1] + slack) | (last[1] <= first[0] + slack))
 
 
 class _Regression(NamedTuple):
@@ -212,6 +216,8 @@ def fitted(curves: Curves, columns: Floats, offset: Floats, hits: Floats, rows: 
     def inverse(p: Floats) -> Floats:
         sums = np.moveaxis(curves.sum(rows * p * (1 - p) * columns * columns[:, np.newaxis]), -1, 0)
         sums[~(np.abs(sums) > 0).any(axis=(1, 2))] = np.eye(len(columns))
+        # One singular matrix would end the regressions of all groups.
+        sums[np.linalg.det(sums) == 0] = np.nan
         return np.moveaxis(np.asarray(np.linalg.inv(sums), np.float64), 0, -1)
 
     theta = np.zeros((len(columns), len(curves.start)))

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 from scipy.stats import foldnorm
 from scipy.stats import t as student
 from statsmodels.genmod.families import Binomial
@@ -151,6 +152,17 @@ def test_bounds_of_a_grid_hold_wherever_its_rows_are(seed, eta):
             assert found[name]["upper"] - found[name]["lower"] < 2
 
 
+def test_a_regression_that_cannot_be_solved_does_not_end_those_of_other_models():
+    """All negatives lie within a share of 1e-9 of one score, among some positives."""
+    hopeless = pl.DataFrame(
+        {"model": "z", "threshold": [0.9, 0.3, 1.000000001e-06, 1e-06, 9.999999999999997e-07],
+         "tp": [34, 125, 160, 255, 284], "fp": [0, 0, 25736, 93716, 173111], "resolution": "exact"}
+    ).with_columns(fn=284 - pl.col("tp"), tn=173111 - pl.col("fp"))  # fmt: skip
+    other = logs.exact(logs.probability_log(300, models=["a"]))
+    both = nf.calibration_measures(pl.concat([other, hopeless], how="diagonal_relaxed"), prevalence=0.5)
+    assert_frame_equal(both.filter(model="a"), nf.calibration_measures(other, prevalence=0.5))
+
+
 @pytest.mark.thorough
 def test_what_cannot_be_told_is_null_with_a_reason():
     def told(rows, eta=0.3, thresholds="exact", **weights):
@@ -171,6 +183,9 @@ def test_what_cannot_be_told_is_null_with_a_reason():
     apart = told([(True, 0.8), (False, 0.3)] * 30)
     assert apart["slope"] == (True, True, "the scores separate the classes, or are all equal")
     assert apart["in_the_large"] == (False, False, None)
+    # The 0.1 of positives and of negatives may have been computed in different ways.
+    nearly = told([(False, 0.05), (True, 0.1), (False, np.nextafter(0.1, 1)), (True, 0.9)] * 30)
+    assert nearly["slope"] == apart["slope"]
     same = told([(True, 0.3), (False, 0.3)] * 30)
     assert same["intercept"] == (True, True, "the scores separate the classes, or are all equal")
     alone = told([(True, 0.3)] * 30)
