@@ -10,6 +10,9 @@ import numpy as np
 from nci_frames.base.typing import Flags, Floats, Places
 from nci_frames.evaluation.crossovers.contest import Contest
 
+#: Relative difference up to which places are taken for one: rounding parts those at which three lines meet.
+_ROUNDING = 1e-13
+
 
 class Envelope(NamedTuple):
     """The lower envelope of lines over x from 0 to infinity: line ``lines[i]`` begins at ``starts[i]``."""
@@ -42,7 +45,7 @@ def lower_envelope(intercepts: Floats, slopes: Floats) -> Envelope:
     while True:
         meets = np.diff(intercepts[lines]) / -np.diff(slopes[lines])
         # A line that is overtaken before it overtakes is nowhere below both neighbours: drop it.
-        hidden = meets[1:] <= meets[:-1]
+        hidden = meets[1:] <= meets[:-1] * (1 + _ROUNDING)
         if not hidden.any():
             return Envelope(lines, np.append(0.0, meets)[: len(lines)], intercepts[lines], slopes[lines])
         lines = lines[np.append(np.append(True, ~hidden), True)]
@@ -91,7 +94,7 @@ def f_beta_envelope(tpr: Floats, fpr: Floats) -> Envelope:
     lines = some[found.lines]
     # Where three lines meet, rounding may let the second begin after the third.
     starts = np.maximum.accumulate(np.append(0.0, _equal_f_beta(tpr, fpr, lines[:-1], lines[1:])))
-    wide = np.append(np.diff(starts) > 0, True)
+    wide = np.append(np.diff(starts) > _ROUNDING * starts[1:], True)
     return Envelope(lines[wide], starts[wide], found.intercepts[wide], found.slopes[wide])
 
 

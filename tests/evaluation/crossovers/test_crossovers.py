@@ -75,6 +75,13 @@ def test_crossovers_over_beta_and_prevalence_are_those_of_lambda(points, eta):
     assert pairs == others
 
 
+def test_a_point_on_the_line_between_two_others_is_best_nowhere():
+    rates = nf.compute_rates(counts_at([2, 3, 4], [1, 2, 3], 6, 6))
+    for metric in ("accuracy", "f_beta"):
+        assert nf.winner_ranges(rates, metric=metric, over="prevalence").filter(model="b").is_empty()
+    assert nf.decision_map(rates).filter(model="b").is_empty()
+
+
 def test_precision_never_crosses_and_one_model_or_twins_have_nothing_to_cross():
     rates = rates_of(("a", 60, 20), ("b", 30, 5), ("c", 30, 5))
     assert nf.find_crossovers(rates, metric="precision", over="prevalence").is_empty()
