@@ -11,6 +11,7 @@ from nci_frames.counts.resolution import in_precision_of, runs_with_every_score
 from nci_frames.evaluation.rates.criteria import Wish
 from nci_frames.evaluation.rates.hull import between_others
 from nci_frames.evaluation.rates.rates import BOUNDS
+from nci_frames.evaluation.rates.strata import WORTH
 from nci_frames.schemas import RATES, group_starts, is_sorted
 
 #: A prevalence, or the column that has it; None if the criterion does not use it.
@@ -169,7 +170,8 @@ def interpolated_points(runs: Runs, wish: Wish, eta: Eta) -> pl.DataFrame:
         values = line.values(pl.col(rate), None, wish.beta)
         between = values[inside] + share * (values[outside] - values[inside])
         rates[rate] = pl.Series(np.where(inside >= 0, between, np.nan), nan_to_null=True)
-    kept = (*runs.keys, "__exact", "positives", "negatives", "observed_prevalence", "resolution", "reason")
+    classes = ("positives", "negatives", "observed_prevalence", *WORTH)
+    kept = (*runs.keys, "__exact", *classes, "resolution", "reason")
     lost = [column for column in found.columns if column not in kept]
     nothing = (pl.lit(None, found.schema[column]).alias(column) for column in lost)
     return found.with_columns(nothing).with_columns(**rates)

@@ -193,6 +193,17 @@ def test_an_infinite_score_and_the_threshold_above_every_score_are_told_apart() 
 
 
 @pytest.mark.parametrize("interpolate", [False, True])
+def test_heavy_rows_support_no_lower_prevalence_than_light_ones(interpolate):
+    counts = counts_at([3, 20], [0, 20], 30, 200, model="a", threshold=[0.9, 0.5])
+    asked = {"pos_fraction": 0.06, "prevalence": 0.001, "interpolate": interpolate}
+    light, heavy = (
+        nf.select_operating_points(nf.compute_rates(of_rows), **asked)
+        for of_rows in (counts, counts.with_columns(weight=100.0))
+    )
+    assert light["supported"].to_list() == heavy["supported"].to_list() == [False]
+
+
+@pytest.mark.parametrize("interpolate", [False, True])
 def test_a_group_without_a_class_says_so(interpolate):
     """Of every target, even one that any threshold meets."""
     counts = counts_at([0, 5], [3, 0], [0, 9], [9, 0], model="a", segment=["no p", "no n"], threshold=0.5)
