@@ -110,10 +110,10 @@ def _certified(curves: Curves, etas: Etas, costs: Costs) -> list[Areas]:
 
 def _least_cost(p: Floats, q: Floats, a: Floats, b: Floats) -> Floats:
     """Return the mean cost of the best decision on rows with a share p of positives, q = 1 - p."""
-    from scipy.special import betainc  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
+    from scipy.special import betainc, betaincc  # noqa: PLC0415  (SciPy is slow to import, seldom needed)
 
-    # The best decision is positive where c < p, at the cost c per negative.
-    return np.asarray(
-        q * a / (a + b) * betainc(a + 1, b, np.clip(p, 0, 1))
-        + p * b / (a + b) * betainc(b + 1, a, np.clip(q, 0, 1))
-    )
+    # The best decision is positive where c < p, at the cost c per negative. Of p and q the larger is rounded.
+    rare, (low, high) = p < q, (np.clip(share, 0, 1) for share in (p, q))
+    false = np.where(rare, betainc(a + 1, b, low), betaincc(b, a + 1, high))
+    missed = np.where(rare, betaincc(a, b + 1, low), betainc(b + 1, a, high))
+    return np.asarray(q * a / (a + b) * false + p * b / (a + b) * missed)

@@ -91,7 +91,7 @@ def select_operating_points(
 
     With *confidence*, a group without a point has too few rows for the target. Rows are taken as independent;
     ``effective_positives`` and ``effective_negatives`` of the rates are used instead, if present, as in
-    ``predictive_value_interval``.
+    ``predictive_value_interval``; their bounds are taken for those of the level 0.95.
 
     Raises
     ------

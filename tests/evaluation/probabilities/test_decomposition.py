@@ -145,6 +145,20 @@ def test_it_is_the_integral_over_costs(costs, eta):
     assert found["value"].item() == pytest.approx(1 - sums[0] / sums[1], abs=1e-6)
 
 
+def test_it_is_exact_where_one_class_is_rare():
+    """Against sums of incomplete beta functions with 30 digits (mpmath)."""
+    counts = pl.DataFrame(
+        {"model": "a", "threshold": [0.8, 0.35, 0.1], "tp": [3, 9, 10], "fp": [1, 5, 10],
+         "fn": [7, 1, 0], "tn": [9, 5, 0], "resolution": "exact"}
+    )  # fmt: skip
+    for eta, costs, exact in (
+        (1e-12, (0.01, 5.0), 0.013782733979127754), (1e-9, (0.01, 5.0), 0.01936161052357409),
+        (1 - 1e-12, (5.0, 0.01), 0.017915492236492715),
+    ):  # fmt: skip
+        found = nf.h_measure(counts, prevalence=eta, costs=costs)["value"].item()
+        assert found == pytest.approx(exact, rel=1e-12)
+
+
 @given(logs.rows, st.sampled_from([1e-6, 0.03, 0.8]))
 def test_with_even_costs_it_is_discrimination_over_uncertainty(rows, eta):
     counts = logs.exact(logs.log_of(rows, 20))
