@@ -79,9 +79,11 @@ def winner_ranges(
     that leads only between two of 4,001 grid points is missed; for "pr_auc", ranges are computed within
     1e-12 <= eta <= 1 - 1e-12.
 
-    They are exact for these counts. With several thresholds per model, the threshold of a winner is chosen on
-    the same rows, so its value is too high for new rows (``cross_fit`` returns an honest one), and another
-    log may have other winners (``compare_best`` tests them, ``crossover_intervals`` bounds the borders).
+    They are exact for these counts. Scores between the thresholds of a grid are unknown, so the rows may have
+    other winners by an area where its certified bounds overlap. With several thresholds per model, the
+    threshold of a winner is chosen on the same rows, so its value is too high for new rows (``cross_fit``
+    returns an honest one), and another log may have other winners (``compare_best`` tests them,
+    ``crossover_intervals`` bounds the borders).
 
     References
     ----------
