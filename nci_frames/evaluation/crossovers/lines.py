@@ -94,7 +94,7 @@ def f_beta_envelope(tpr: Floats, fpr: Floats) -> Envelope:
     lines = some[found.lines]
     # Where three lines meet, rounding may let the second begin after the third.
     starts = np.maximum.accumulate(np.append(0.0, _equal_f_beta(tpr, fpr, lines[:-1], lines[1:])))
-    wide = np.append(np.diff(starts) > _ROUNDING * starts[1:], True)
+    wide = np.append(np.diff(starts) > _ROUNDING * starts[:-1], True)
     return Envelope(lines[wide], starts[wide], found.intercepts[wide], found.slopes[wide])
 
 
