@@ -152,7 +152,8 @@ def flags(
     rarity
         The ``log_rarity`` of *prevalence*; computed by default.
     """
-    supported = (prevalence >= lowest).fill_null(value=False)
+    # A prevalence of sums of weights is rounded.
+    supported = (prevalence >= lowest * (1 - 1e-9)).fill_null(value=False)
     few = too_few_number(cost + (log_rarity(prevalence) if rarity is None else rarity))
     number = pl.when(~supported).then(pl.coalesce(why, few))
     return {"supported": supported, "reason": reason_text(number)}

@@ -296,3 +296,10 @@ def test_supported_counts_units_in_every_table_that_takes_them(metric, threshold
             assert table["reason"].is_null().to_list() == [wanted]
     if threshold is not None:
         assert chosen["effective_negatives"].item() == pytest.approx(chosen["negatives"].item() / 3, rel=0.1)
+
+
+def test_weights_round_no_prevalence_below_the_lowest_supported_one():
+    counts = counts_at(25, 0, 26, 30)
+    for of_rows in (counts, counts.with_columns(weight=0.3)):
+        rates = nf.compute_rates(of_rows)
+        assert nf.project_rates(rates, metrics="precision", prevalence="observed")["supported"].item()
