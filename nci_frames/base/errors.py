@@ -181,8 +181,9 @@ class SchemaError(NciFramesError):
     @classmethod
     def unnamed_model(cls) -> Self:
         """Build the error for a model whose name is null, in functions that need a name."""
-        hint = "name it in the log, or in the frame: polars.col('model').fill_null('unknown')"
-        return cls("a model has no name: its name is null", hint=hint)
+        here = "name it in the log"
+        hint = Call(f"{here}, or in the frame: polars.col('model').fill_null('unknown')", here)
+        return cls("a model has no name: its name is null", hint=str(hint))
 
 
 class InvalidRowsError(NciFramesError):

@@ -32,7 +32,11 @@ def as_label(positive: Positive, dtype: pl.DataType, where: str) -> Positive:
     """
     if positive is None or dtype == pl.Null:
         return positive
-    value = _number(positive) if isinstance(positive, str) and dtype.is_numeric() else positive
+    value = positive
+    if isinstance(positive, str) and dtype == pl.Boolean:
+        value = {"true": True, "false": False}.get(positive.lower())
+    elif isinstance(positive, str) and dtype.is_numeric():
+        value = _number(positive)
     if value is None or is_text(dtype) != isinstance(value, str):
         msg = f"{Option('positive', positive)} is of another type than the labels"
         raise ParameterError(msg, where=where, found=f"{dtype} labels")

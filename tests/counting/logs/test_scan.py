@@ -204,6 +204,8 @@ def test_columns_in_another_order_and_columns_that_nobody_needs(tmp_path: Path) 
         ([2, 1], 2),
         ([2, 1], "2"),
         ([-1, 1], -1),
+        ([True, False], "True"),
+        ([False, True], "false"),
     ],
     ids=str,
 )
