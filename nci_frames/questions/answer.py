@@ -37,6 +37,8 @@ from nci_frames.schemas import beside, has_strata
 
 _AT = ["model", "prevalence"]
 _SIDES = ("lower", "upper")
+_IN_NO_HALF = "thresholds are judged on other rows, or units, than chose them: a class has too few for both"
+_OF_ONE_UNIT = "all rows of a class are of one unit, or hardly more: of others this log tells nothing"
 #: Largest relative difference of equal prevalences, by rounding of sums of weights.
 _SAME = 1e-9
 #: Computes a table at some prevalences.
@@ -114,7 +116,23 @@ class AskedLog:
         columns = _COLUMNS if self.question.alerts is None else (*_COLUMNS[:-2], *_BUDGET, *_COLUMNS[-2:])
         missing = {name: pl.lit(None, pl.Float64) for name in columns if name not in ranked.columns}
         shown = ranked.with_columns(**missing).with_columns(distinguishable=differs).select(columns)
+        why = self._reason()
+        shown = shown.with_columns(supported=pl.col("supported") & why.is_null(), reason=why)
         return shown.sort("prevalence", "rank", "model", nulls_last=True)
+
+    def _reason(self) -> pl.Expr:
+        """Return why a value, or its bounds, are null although rates are precise; else the reason known."""
+        log, value = self.log, pl.col("value").is_null()
+        judged = self.question.own and log.judged is not None
+        bounded = self._area is None and log.drawn.units is not None and log.drawn.enough
+        alone = pl.col("reason").is_null() & pl.col("lower").is_null() & bounded
+        return (
+            pl.when(value & judged)
+            .then(pl.lit(_IN_NO_HALF))
+            .when(~value & alone)
+            .then(pl.lit(_OF_ONE_UNIT))
+            .otherwise("reason")
+        )
 
     def imprecise(self, prevalence: Sequence[float]) -> dict[float, frozenset[str]]:
         """Return the models whose precision the log does not support, by prevalence; none for an area."""

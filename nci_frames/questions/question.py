@@ -5,7 +5,13 @@ from numbers import Real
 
 import polars as pl
 
-from nci_frames.base.arguments import check_allowed, check_budget, check_confidence, check_cost, prevalence_values
+from nci_frames.base.arguments import (
+    check_allowed,
+    check_budget,
+    check_confidence,
+    check_cost,
+    prevalence_values,
+)
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 from nci_frames.evaluation.areas.area import Area, all_areas

@@ -231,3 +231,21 @@ def test_rows_near_a_threshold_have_the_points_of_all(thresholds, threshold):
         nf.select_operating_points(nf.compute_rates(frame), threshold=threshold) for frame in (few, counts)
     )
     assert_frame_equal(points, of_all)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"metric": "recall", "threshold": 1.0}, "all rows of a class are of one unit"),
+        ({"alerts": 100, "volume": 1000}, "all rows of a class are of one unit"),
+        ({}, "thresholds are judged on other rows, or units, than chose them"),
+    ],
+)
+def test_positives_of_one_user_tell_nothing_of_others_and_it_is_said(asked, told):
+    rows = log().drop("country").with_columns(unit=pl.when("label").then(-1).otherwise("unit"))
+    counts = nf.count_confusion(nf.unit_buckets(rows, buckets=64), thresholds="exact")
+    answer = nf.compare_models(counts, question=nf.Question(**asked), repeats=50).answer
+    assert answer["value"].is_null().any() == (not asked)
+    assert not answer["supported"].any()
+    assert answer["lower"].null_count() == 2
+    assert answer["reason"].str.starts_with(told).all()

@@ -32,7 +32,7 @@ def as_label(positive: Positive, dtype: pl.DataType, where: str) -> Positive:
     """
     if positive is None or dtype == pl.Null:
         return positive
-    value = positive
+    value: str | float | None = positive
     if isinstance(positive, str) and dtype == pl.Boolean:
         value = {"true": True, "false": False}.get(positive.lower())
     elif isinstance(positive, str) and dtype.is_numeric():
