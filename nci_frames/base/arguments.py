@@ -17,8 +17,6 @@ _MOST_NUMBERS = 100_000
 #: Suffixes of numbers.
 _UNITS = {"%": 0.01, "k": 1e3, "M": 1e6}
 
-#: Lowest prevalence above 0: below it Float64 has fewer digits, and odds overflow.
-_LEAST_PREVALENCE = 1e-300
 #: The prevalences that models are compared at by default.
 USUAL_PREVALENCES = "1e-4:0.5:round"
 
@@ -157,14 +155,9 @@ def prevalence_values(prevalence: float | Sequence[float] | str) -> list[float] 
     Raises
     ------
     ParameterError
-        If there are none, or one is outside [0, 1], or so small that its odds lose digits.
+        If there are none, or one is outside [0, 1].
     """
-    if isinstance(prevalence, str):
-        return None
-    values = share_values("prevalence", prevalence)
-    for value in values:
-        check_allowed(value == 0 or value >= _LEAST_PREVALENCE, "prevalence", value, "0, or at least 1e-300")
-    return values
+    return None if isinstance(prevalence, str) else share_values("prevalence", prevalence)
 
 
 def beta_values(beta: float | Sequence[float]) -> list[float]:

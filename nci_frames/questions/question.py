@@ -5,13 +5,7 @@ from numbers import Real
 
 import polars as pl
 
-from nci_frames.base.arguments import (
-    check_allowed,
-    check_budget,
-    check_confidence,
-    check_cost,
-    prevalence_values,
-)
+from nci_frames.base.arguments import check_allowed, check_budget, check_confidence, check_cost
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 from nci_frames.evaluation.areas.area import Area, all_areas
@@ -89,8 +83,8 @@ class Question:
             check_allowed(given is None or _is_number(given), name, given, "a number or None")
         eta = self.prevalence
         check_allowed(eta is None or 0 < eta < 1, "prevalence", eta, "between 0 and 1, both excluded")
-        if eta is not None:
-            prevalence_values(eta)
+        # Below, Float64 has fewer digits, and odds overflow.
+        check_allowed(eta is None or eta >= 1e-300, "prevalence", eta, "at least 1e-300")
         check_measure(self.metric, self.cost)
         if self.cost is not None:
             numbers = isinstance(self.cost, tuple | list) and all(map(_is_number, self.cost))
