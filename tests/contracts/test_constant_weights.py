@@ -31,10 +31,7 @@ MORE: dict[str, list[dict[str, Any]]] = {
     "compare_best": [
         {"metric": "recall"} | ROWS,
         # The log supports the second, not the first.
-        *(
-            {"metric": "pr_auc", "threshold": None, "prevalence": [0.05, 0.3]} | units
-            for units in (ROWS, UNITS)
-        ),
+        {"metric": "pr_auc", "threshold": None, "prevalence": [0.05, 0.3]} | ROWS,
         *({"metric": "f_beta", "threshold": "own"} | units for units in (ROWS, UNITS)),
     ],
     "compute_areas": [UNITS, *({"interval": "simultaneous"} | units for units in (ROWS, UNITS))],

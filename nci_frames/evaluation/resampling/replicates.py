@@ -21,7 +21,7 @@ from nci_frames.counts.resolution import every_row_exact
 from nci_frames.evaluation.areas.area import Area, Logs, area_of
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.lowest import supported_from
-from nci_frames.evaluation.arrays.buckets import Counted, StrataCounts, bucket_counts
+from nci_frames.evaluation.arrays.buckets import Counted, StrataCounts
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.field.prevalences import group_prevalences, numbers_of
 from nci_frames.evaluation.metrics import asked_metric, better_sign
@@ -232,20 +232,11 @@ def resample_models(
 
     @cache
     def known() -> dict[Any, list[float]]:
-        """Return the lowest prevalence that each model supports in every repeat.
-
-        With units, also the worth of its negatives, and the effective number of them.
-        """
-        of_units = [] if logs.units is None else bucket_counts(frame, logs.units)
-        worth = class_worth(frame, logs.units, of_units) if logs.units is not None else None
+        """Return the lowest prevalence that each model supports in every repeat; with units, its worth."""
+        worth = None if logs.units is None else class_worth(frame, logs.units)
         told = supported_from(logs.without_units(frame), metric, worth=worth)
-        if worth is not None:
-            even = pl.Series("__even", [group.even[1] for group in of_units], pl.Float64)
-            told = beside(told, worth.with_columns(even), worth.columns[:-2])
-        lowest, least = (
-            pl.col("prevalence").fill_null(math.inf).max(),
-            pl.col("^negatives_worth|__even$").min(),
-        )
+        told = told if worth is None else beside(told, worth, worth.columns[:-2])
+        lowest, least = pl.col("prevalence").fill_null(math.inf).max(), pl.col("^negatives_worth$").min()
         rows = told.group_by(by).agg(lowest, least).iter_rows()
         return {row[: len(by)]: [*row[len(by) :]] for row in rows}
 
@@ -271,20 +262,17 @@ def _unknown(gaps: dict[Any, list[float]], one: Replicates) -> Floats:
     return np.array([gaps[*group, eta] for eta in one.cases["prevalence"]]).T
 
 
-def _at_risk(
-    one: Replicates, area: Area, lowest: float, worth: float = 1.0, even: float | None = None
-) -> Floats:
+def _at_risk(one: Replicates, area: Area, lowest: float, worth: float | None = None) -> Floats:
     """Return how much of each value unseen negatives may take; 0 at prevalences that the log supports.
 
     A kind of negatives that n independent negatives lack has a share of at most 3/n, with 95 % confidence. At
-    worst, all of them have the highest score. With units, a negative counts as *worth* independent ones, and
-    *even* is the effective number of negatives by weight.
+    worst, all of them have the highest score. With units, a negative counts as *worth* independent ones.
     """
     whole, etas = one.histogram, one.cases["prevalence"].to_list()
     unseen = np.zeros_like(whole.negatives)
-    size = one.sizes[1] if even is None else even
-    # Each weighs as much as those of the log.
-    unseen[0] = np.ceil(_UNSEEN / worth) * (whole.negatives.sum() / size) if size else 0
+    rows = whole.negatives.sum()
+    independent = one.sizes[1] if worth is None else worth * rows
+    unseen[0] = np.ceil(_UNSEEN * rows / independent) if independent else 0
     negatives = np.stack([whole.negatives, whole.negatives + unseen])
     value, worst = area.replicated(Logs(np.stack([whole.positives] * 2), negatives, whole), etas)
     supported = np.array([eta is None or eta >= lowest for eta in etas])
