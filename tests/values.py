@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import polars.selectors as cs
 
@@ -66,7 +65,6 @@ def names() -> dict[str, Any]:
     weighed = {"weight": "weight"}
     return {
         "nf": nf,
-        "np": np,
         "pl": pl,
         "of": function_of,
         "class_log": class_log,
@@ -87,7 +85,6 @@ def names() -> dict[str, Any]:
         "chances": count(chances),
         "coarse_chances": count(chances, [0.1, 0.3, 0.5, 0.9]),
         "weighted_chances": count(rows.with_columns(score=LOGISTIC), **weighed),
-        "chances_of_units": count(rows.with_columns(score=LOGISTIC), "exact", "bucket", unit="unit"),
         "scores": nf.count_scores(traffic, thresholds="exact"),
         "probabilities": nf.count_scores(traffic.with_columns(score=LOGISTIC), thresholds="exact"),
         "classes": nf.count_classes(class_log()),
@@ -139,5 +136,5 @@ def of_values(call: str) -> str:
     shown = frame.with_columns(pl.col(name).cast(pl.List(pl.String)).list.join(" ") for name in lists)
     # A number that is 0 but for rounding is not told apart from 0.
     number = pl.col(name for name, of in shown.schema.items() if of.is_float())
-    written = number.map_elements(lambda value: f"{value if abs(value) > 1e-12 else 0:.6g}", pl.String)
-    return shown.with_columns(written).write_csv().rstrip("\n")
+    digits = number.map_elements(lambda value: f"{value if abs(value) > 1e-12 else 0:.6g}", pl.String)
+    return shown.with_columns(digits).write_csv().rstrip("\n")

@@ -82,7 +82,7 @@ def effective_rows(
     own = rates_of_strata(pooled_counts(counts, over=units)).select(*on, "tp", "fp", *WORTH)
     joined = beside(known.drop("tp", "fp"), own, on)
     both = zip(EFFECTIVE, WORTH, strict=True)
-    least = (pl.when(pl.col(name).is_not_null()).then(pl.min_horizontal(name, own)) for name, own in both)
+    least = (pl.when(pl.col(name).is_not_null()).then(pl.min_horizontal(name, worth)) for name, worth in both)
     return joined.with_columns(least).select(*known.drop("threshold").columns)
 
 
