@@ -9,6 +9,7 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
+from nci_frames.base.threads import map_in_threads
 from nci_frames.base.typing import Flags, FloatPair, Floats, Rows
 from nci_frames.counts.resolution import every_row_exact, no_score_below, one_score
 from nci_frames.schemas import CELLS, LIGHTEST, NEGATIVES, POSITIVES, group_starts, is_sorted, runs_together
@@ -22,6 +23,8 @@ _ROWS_AT_A_TIME = 1 << 15
 
 
 _Result = TypeVar("_Result")
+#: Rows of some groups, the first row of each, the groups in reverse order, and whether each row is one score.
+_Part = tuple[pl.DataFrame, Rows, pl.DataFrame, bool]
 
 
 @dataclass(frozen=True)
@@ -101,11 +104,23 @@ def no_curves(frame: pl.DataFrame, keys: list[str]) -> Curves:
     return Curves(groups, places, places, none, none, none, none, none > 0, none, none, none)
 
 
-def curve_parts(frame: pl.DataFrame, keys: list[str], *, of_scores: bool = False) -> Iterator[Curves]:
-    """Yield the ROC steps of some groups at a time.
+def of_all_parts(
+    make: Callable[..., _Result], frames: Sequence[pl.DataFrame], keys: list[str], *, of_scores: bool
+) -> list[_Result]:
+    """Return what *make* returns: first for no group, then for each part of the groups.
 
-    Each group ends at TPR 1. With *of_scores* all steps are kept, up to (1, 1), and each has its score.
+    *make* takes the curves of a part from each of several *frames*, which have the same groups. Each group of
+    the curves ends at TPR 1. With *of_scores* all steps are kept, up to (1, 1), and each has its score.
     """
+
+    def of_part(*parts: _Part) -> _Result:
+        return make(*(_steps(*part, of_scores=of_scores) for part in parts))
+
+    parts = zip(*(_parts(frame, keys) for frame in frames), strict=True)
+    return [make(no_curves(frames[0], keys)), *map_in_threads(of_part, *zip(*parts, strict=True))]
+
+
+def _parts(frame: pl.DataFrame, keys: list[str]) -> Iterator[_Part]:
     first = group_starts(frame, keys)
     if not is_sorted(frame, keys, first):
         frame = frame.sort(*keys, "threshold", maintain_order=True)
@@ -123,23 +138,11 @@ def curve_parts(frame: pl.DataFrame, keys: list[str], *, of_scores: bool = False
     for part in runs_together(first, _ROWS_AT_A_TIME):
         begin, end = int(first[part.start]), int(ends[part.stop - 1])
         mine = groups[len(first) - part.stop : len(first) - part.start]
-        yield _steps(frame[begin:end], first[part] - begin, mine, exact=exact, of_scores=of_scores)
-
-
-def of_all_parts(
-    make: Callable[..., _Result], frames: Sequence[pl.DataFrame], keys: list[str], *, of_scores: bool
-) -> list[_Result]:
-    """Return what *make* returns: first for no group, then for each part of the groups.
-
-    *make* takes the curves of a part from each of several *frames*, which have the same groups.
-    """
-    # Not in threads: most of the time goes to memory, and they are no faster.
-    parts = zip(*(curve_parts(frame, keys, of_scores=of_scores) for frame in frames), strict=True)
-    return [make(no_curves(frames[0], keys)), *(make(*part) for part in parts)]
+        yield frame[begin:end], first[part] - begin, mine, exact
 
 
 def _steps(
-    ascending: pl.DataFrame, first: Rows, groups: pl.DataFrame, *, exact: bool, of_scores: bool
+    ascending: pl.DataFrame, first: Rows, groups: pl.DataFrame, exact: bool, *, of_scores: bool
 ) -> Curves:
     """Return the curves of *groups*, in reverse order, whose thresholds ascend from each first row on."""
     hits = {name: ascending[name].to_numpy() for name in ("tp", "fp")}
