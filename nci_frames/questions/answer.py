@@ -29,6 +29,7 @@ from nci_frames.evaluation.support.rule import point_flags
 from nci_frames.questions.certainty import LEAST_REPEATS, MOST_RESAMPLED, Resampled, leading_models
 from nci_frames.questions.chosen_model import for_the_first
 from nci_frames.questions.log_counts import LogCounts
+from nci_frames.questions.order import Lead
 from nci_frames.questions.own_thresholds import OwnPoints, averaged, best_values, widened
 from nci_frames.questions.places import crossed
 from nci_frames.questions.question import Question
@@ -61,8 +62,8 @@ class Answer:
     observed: bool
     #: ``Comparison.answer``: a row per model, best first.
     models: pl.DataFrame
-    #: ``Comparison.answer_winners``, and the lowest and highest prevalence that they cover.
-    winners: pl.DataFrame
+    #: Which models lead where, and the lowest and highest prevalence compared.
+    leads: Sequence[Lead]
     span: tuple[float, float]
     #: Whether the models were compared with the best.
     tested: bool = True

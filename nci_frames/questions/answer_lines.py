@@ -349,8 +349,7 @@ def order_line(answer: Answer, /) -> str:
     low, high = answer.span
     if not answer.tested or low == high:
         return ""
-    leads = order.read_leads(answer.winners, low=low, high=high)
-    known, unknown = [lead for lead in leads if lead.models], order.untold_in_words(leads)
+    known, unknown = [lead for lead in answer.leads if lead.models], order.untold_in_words(answer.leads)
     if len(answer.models) == 1 and known:
         return f"at other prevalences this log cannot tell the value {unknown}" if unknown else ""
     if not known:
@@ -361,5 +360,5 @@ def order_line(answer: Answer, /) -> str:
         doubt += f"; {order.known_within(measure_words(answer.question), answer.error)}"
     told = order.only_leader(known)
     if told is None:
-        told = f"the best model changes with the prevalence: {order.leads_in_words(leads)}"
+        told = f"the best model changes with the prevalence: {order.leads_in_words(answer.leads)}"
     return f"in this log {told}{doubt}"

@@ -14,7 +14,7 @@ from nci_frames.questions import places
 from nci_frames.questions.answer import Answer, AskedLog
 from nci_frames.questions.compared import computed
 from nci_frames.questions.log_tables import LogTables
-from nci_frames.questions.order import best_at_each
+from nci_frames.questions.order import best_at_each, read_leads
 from nci_frames.schemas import within
 
 
@@ -47,9 +47,7 @@ class AnswerTables(LogTables):
         with within():
             found = self._asked.over(prevalence, tested=tested)
         rows = found.partition_by("prevalence", maintain_order=True)
-        yield from self._said(
-            rows, prevalence, self.answer_winners if tested else pl.DataFrame(), tested=tested
-        )
+        yield from self._said(rows, prevalence, tested=tested)
 
     @computed
     def answer_winners(self) -> pl.DataFrame:
@@ -105,20 +103,17 @@ class AnswerTables(LogTables):
     @property
     def said(self) -> Answer:
         """The answer with all that its sentences need."""
-        return next(self._said([self.answer], [self.asked_prevalence], self.answer_winners))
+        return next(self._said([self.answer], [self.asked_prevalence]))
 
     def _said(
-        self,
-        answers: Sequence[pl.DataFrame],
-        prevalence: Sequence[float],
-        winners: pl.DataFrame,
-        *,
-        tested: bool = True,
+        self, answers: Sequence[pl.DataFrame], prevalence: Sequence[float], *, tested: bool = True
     ) -> Iterator[Answer]:
         if self._near["model"].has_nulls():
             raise SchemaError.unnamed_model()
         own = self.observed_prevalence
         lacks = {None: "rows of a weight above 0", 0.0: "positives", 1.0: "negatives"}.get(own)
+        low, high = self.answer_span
+        leads = read_leads(self.answer_winners, low=low, high=high) if tested else ()
         errors, imprecise = self._asked.errors(prevalence), self._asked.imprecise(prevalence)
         for eta, models in zip(prevalence, answers, strict=True):
             yield Answer(
@@ -126,8 +121,8 @@ class AnswerTables(LogTables):
                 eta,
                 observed=eta == own,
                 models=models,
-                winners=winners,
-                span=self.answer_span,
+                leads=leads,
+                span=(low, high),
                 tested=tested,
                 lacks=lacks,
                 judged=self._log.judged is not None,

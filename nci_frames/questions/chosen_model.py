@@ -2,10 +2,13 @@
 
 import math
 
+import numpy as np
 import polars as pl
 
 from nci_frames.base.normal import normal_quantile
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.metrics import Metric, better_sign
+from nci_frames.schemas import undefined_is_nan
 
 _LEVEL = 0.95
 
@@ -24,32 +27,34 @@ def for_the_first(ranked: pl.DataFrame, metric: Metric, *, at: str = "prevalence
     if "lower" not in ranked.columns:
         return ranked
     first = pl.col("rank") == 1
-    low, high = pl.col("lower").filter(first).min().over(at), pl.col("upper").filter(first).max().over(at)
+    low, high = pl.col("lower").filter(first).min(), pl.col("upper").filter(first).max()
     overlaps = (pl.col("upper") >= low) & (pl.col("lower") <= high)
     # Models ranked far behind are not resampled, and have no bounds.
     rivals = overlaps.fill_null(pl.col("value").is_between(low, high)).sum().over(at)
     usual = normal_quantile(_LEVEL)
-    numbers = range(1, len(ranked) + 1)
-    wider = {number: normal_quantile(1 - (1 - _LEVEL) / number) / usual for number in numbers}
-    factor = rivals.replace_strict(wider, default=1.0, return_dtype=pl.Float64)
+    numbers = ranked.select(rivals).to_series().to_list()
+    wider = {number: normal_quantile(1 - (1 - _LEVEL) / max(number, 1)) / usual for number in {*numbers}}
+    factor = np.array([wider[number] for number in numbers], np.float64)
     side = "lower" if better_sign(metric) > 0 else "upper"
-    honest = {side: _stretched("value", side, factor, metric.lower, metric.upper)}
+    bounds = {side: ("value", metric.lower, metric.upper)}
     for bound in {"pos_fraction_lower", "pos_fraction_upper"} & {*ranked.columns}:
-        honest[bound] = _stretched("pos_fraction", bound, factor, 0.0, 1.0)
-    chosen = first & (factor > 1)
-    return ranked.with_columns(
-        pl.when(chosen).then(new).otherwise(name).alias(name) for name, new in honest.items()
-    )
+        bounds[bound] = "pos_fraction", 0.0, 1.0
+    honest = []
+    for bound, (value, *ends) in bounds.items():
+        stretched = _stretched(ranked[value].to_numpy(), ranked[bound].to_numpy(), factor, *ends)
+        honest.append(pl.when(first).then(pl.Series(bound, stretched, nan_to_null=True)).otherwise(bound))
+    return ranked.with_columns(honest)
 
 
-def _stretched(value: str, bound: str, factor: pl.Expr, low: float, high: float) -> pl.Expr:
-    """Return a bound whose distance from the value, within a range, is multiplied."""
-    moved = pl.col(value) + (pl.col(bound) - pl.col(value)) * factor
-    size = high - low
-    if math.isfinite(size):
-        begin, end = (((pl.col(name) - low) / (high - pl.col(name))).log() for name in (value, bound))
-        odds = (begin + (end - begin) * factor).exp()
-        within = low + size * odds / (1 + odds)
-        moved = pl.when(within.is_finite()).then(within).otherwise(moved)
-    # From an infinite value the distance is infinite, too.
-    return moved.clip(low, high).fill_nan(None)
+def _stretched(value: Floats, bound: Floats, factor: Floats, low: float, high: float) -> Floats:
+    """Return a bound whose distance from the value, within a range, is multiplied; NaN stays NaN."""
+    with undefined_is_nan():
+        # From an infinite value the distance is infinite, too.
+        moved = value + (bound - value) * factor
+        if math.isfinite(high - low):
+            begin, end = (np.log((of - low) / (high - of)) for of in (value, bound))
+            odds = np.exp(begin + (end - begin) * factor)
+            within = low + (high - low) * odds / (1 + odds)
+            moved = np.where(np.isfinite(within), within, moved)
+        moved = np.clip(moved, low, high)
+    return np.where(factor > 1, moved, bound)
