@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import nci_frames as nf
 from nci_frames.questions.answer import Answer
 from nci_frames.questions.answer_lines import answer_lines, measure_name, order_line, short_answer
 from nci_frames.questions.certainty import MOST_RESAMPLED
+from nci_frames.questions.order import Lead
 from nci_frames.questions.ranked import own_threshold_words
 from nci_frames.questions.report import report_charts
 from nci_frames.reporting.json import render_json
@@ -40,6 +42,11 @@ Ask = Callable[..., Answer]
 @pytest.fixture(scope="module")
 def ask(comparison: nf.Comparison) -> Ask:
     return lambda **options: comparison.asking(**options).said
+
+
+@pytest.fixture(scope="module")
+def won(comparison: nf.Comparison) -> Callable[..., pl.DataFrame]:
+    return lambda **options: comparison.asking(**options).answer_winners
 
 
 def cost(row: dict[str, Any], eta: float, missed: float, false: float) -> float:
@@ -78,22 +85,24 @@ def test_own_thresholds_are_judged_on_other_rows(ask, comparison):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("options", [{}, {"cost": (50.0, 1.0)}, {"metric": "accuracy"}])
-def test_the_leaders_are_those_of_a_loop(ask, options):
+def test_the_leaders_are_those_of_a_loop(ask, won, options):
     """Also where one prevalence is asked for: the order is searched over all of them."""
     answer = ask(prevalence=0.02, **options)
+    winners = won(prevalence=0.02, **options)
     metric = nf.expected_cost(c_fp=1, c_fn=50) if "cost" in options else options.get("metric", "f_beta")
     sign = -1 if "cost" in options else 1
-    for start, end, model in answer.winners.select("start", "end", "model").iter_rows():
+    for start, end, model in winners.select("start", "end", "model").iter_rows():
         fitted = nf.cross_fit(COUNTS, metric=metric, prevalence=start)
         values = {name: sign * value for name, value in fitted.select("model", "value").iter_rows()}
         assert values[model] == pytest.approx(max(values.values()), rel=1e-12)
         assert start <= end
-    assert answer.winners["start"].to_list() == sorted([*GRID, 0.02])
+    assert winners["start"].to_list() == sorted([*GRID, 0.02])
     assert answer.span == (0.001, 0.5)
 
 
-def test_alerts_are_limited_at_every_prevalence(ask):
+def test_alerts_are_limited_at_every_prevalence(ask, won):
     answer = ask(prevalence=0.02, alerts=50, volume=1000)
+    winners = won(prevalence=0.02, alerts=50, volume=1000)
 
     def within(eta: float) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {}
@@ -109,22 +118,23 @@ def test_alerts_are_limited_at_every_prevalence(ask):
         assert row["threshold"] == points[row["model"]]["threshold"]
         assert row["value"] == pytest.approx(points[row["model"]]["tpr"])
         assert row["pos_fraction"] <= 0.05
-    assert answer.winners["start"].to_list() == sorted([*GRID, 0.02])
-    for start, model in answer.winners.select("start", "model").iter_rows():
+    assert winners["start"].to_list() == sorted([*GRID, 0.02])
+    for start, model in winners.select("start", "model").iter_rows():
         recalls = {name: row["tpr"] for name, row in within(start).items()}
         assert recalls[model] == max(recalls.values())
     assert "Of 1,000 rows:" in "\n".join(answer_lines(answer))
 
 
 @pytest.mark.thorough
-def test_an_area_is_chosen_by(ask, comparison):
+def test_an_area_is_chosen_by(ask, won, comparison):
     answer = ask(prevalence=0.1, metric="pr_auc")
+    winners = won(prevalence=0.1, metric="pr_auc")
     areas = nf.compute_areas(COUNTS, prevalence=0.1).filter(metric="pr_auc")
     assert dict(answer.models.select("model", "value").iter_rows()) == dict(
         areas.select("model", "value").iter_rows()
     )
     assert answer.models["threshold"].null_count() == 2
-    assert answer.winners.select("start", "model").equals(comparison.area_winners.select("start", "model"))
+    assert winners.select("start", "model").equals(comparison.area_winners.select("start", "model"))
 
 
 @pytest.mark.thorough
@@ -133,13 +143,13 @@ def test_the_best_by_an_area_without_prevalence_is_the_best_everywhere(compariso
     areas = nf.compute_areas(COUNTS, prevalence=0.1).filter(metric="roc_auc").sort("value")
     other, best = areas["model"]
     led = altered(comparison, area_winners=comparison.area_winners.with_columns(model=pl.lit(other)))
-    answer = led.asking(prevalence=0.1, metric="roc_auc").said
-    assert answer.models["model"].to_list() == [best, other]
-    assert answer.models["value"].to_list() == areas["value"].to_list()[::-1]
+    asked = led.asking(prevalence=0.1, metric="roc_auc")
+    assert asked.said.models["model"].to_list() == [best, other]
+    assert asked.said.models["value"].to_list() == areas["value"].to_list()[::-1]
     # A threshold is that of the tables.
     at_threshold = led.asking(prevalence=0.1, metric="roc_auc", threshold=0.5)
     assert answer_lines(at_threshold.said)[0] == "At prevalence 0.1, by ROC-AUC:"
-    assert answer.winners.rows() == [(0.001, 0.5, best, [best], True, None, None)]
+    assert asked.answer_winners.rows() == [(0.001, 0.5, best, [best], True, None, None)]
 
 
 @pytest.mark.thorough
@@ -472,8 +482,7 @@ def test_metrics_have_the_names_by_which_they_are_known(name: str, options: Any)
 
 def test_many_changes_of_the_best_model_are_told_shortly():
     starts = [0.001 * 2**i for i in range(10)]
-    leads = pl.DataFrame({"start": starts[:-1], "end": starts[1:], "model": [f"m{i}" for i in range(9)]})
-    leads = leads.with_columns(supported=True)
+    leads = [Lead((f"m{i}",), start, end) for i, (start, end) in enumerate(pairwise(starts))]
     models = pl.DataFrame({"model": ["m0", "m1"], "rank": [1, 2]})
     answer = Answer(nf.Question(), 0.01, False, models, leads, (0.001, 0.512), True)
     assert order_line(answer) == (
