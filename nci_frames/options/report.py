@@ -105,10 +105,10 @@ class ReportOptions:
         ParameterError
             If options contradict each other, there are too many values, or the metric is unknown.
         """
-        from nci_frames.questions.places import check_few, main_beta
+        from nci_frames.questions.places import check_grid, main_beta
         from nci_frames.questions.question import Question
 
-        check_few(self.prevalences)
+        check_grid(self.prevalences)
         same = {name: getattr(self, name) for name in ("metric", "cost", "alerts", "volume", "confidence")}
         threshold = self.threshold if self.alerts is None else None
         return Question(prevalence=self.at, beta=main_beta(self.beta), threshold=threshold, **same)

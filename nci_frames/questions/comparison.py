@@ -54,7 +54,7 @@ def compare_models(
         stratum in every interval and test. With the key ``bucket`` of ``unit_buckets``, intervals and tests
         keep the rows of a unit together; otherwise rows are independent.
     prevalence
-        Prevalences to compare at, each in [0, 1]; at most 10,000. Or a prevalence per segment, as in
+        Prevalences to compare at, each 0 or in [1e-300, 1]; at most 10,000. Or a prevalence per segment, as in
         ``project_rates``, with keys among *segments*: then each segment is also judged at its own prevalence
         (``field_projection``, ``field_areas``) and averaged (``field_averages``), and the other tables use
         log steps from the lowest prevalence to the highest. The prevalence of the question is added. Default:

@@ -7,10 +7,19 @@ from typing import cast
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import USUAL_PREVALENCES, grid_numbers, nearest, prevalence_values
+from nci_frames.base.arguments import (
+    USUAL_PREVALENCES,
+    check_allowed,
+    grid_numbers,
+    nearest,
+    prevalence_values,
+)
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Field
 from nci_frames.evaluation.field.prevalences import field_of, is_field
+
+#: Below, Float64 has fewer digits, and odds overflow.
+LEAST_PREVALENCE = 1e-300
 
 #: Largest number of prevalences: more would take minutes, and no table or chart shows them.
 _MOST_PREVALENCES = 10_000
@@ -61,14 +70,18 @@ def compared(
         return grid_numbers(USUAL_PREVALENCES), None
     if is_field(prevalence):
         field = field_of(prevalence, frame, segments)
-        return field_grid(field), field
-    asked = prevalence_values(cast("float", prevalence)) or []
-    check_few(asked)
-    return asked, None
+        asked = field_grid(field)
+    else:
+        field, asked = None, prevalence_values(cast("float", prevalence)) or []
+    check_grid(asked)
+    return asked, field
 
 
-def check_few(prevalence: Sequence[float]) -> None:
-    """Raise ParameterError if there are too many prevalences."""
+def check_grid(prevalence: Sequence[float]) -> None:
+    """Raise ParameterError if there are too many prevalences, or one is too near 0."""
+    for eta in prevalence:
+        allowed = eta == 0 or eta >= LEAST_PREVALENCE
+        check_allowed(allowed, "prevalence", eta, f"0, or at least {LEAST_PREVALENCE:g}")
     if len(prevalence) > _MOST_PREVALENCES:
         msg = f"a comparison takes at most {_MOST_PREVALENCES:,} prevalences"
         hint = "its borders are exact whatever the grid is; project_rates takes longer grids"

@@ -11,6 +11,7 @@ from nci_frames.base.messages import Option
 from nci_frames.evaluation.areas.area import Area, all_areas
 from nci_frames.evaluation.metrics import asked_metric, better_sign, called_metric, curve_asked, find_metric
 from nci_frames.evaluation.metrics.cost import expected_cost
+from nci_frames.questions.places import LEAST_PREVALENCE
 
 
 def check_measure(metric: str | None, cost: object) -> None:
@@ -83,8 +84,8 @@ class Question:
             check_allowed(given is None or _is_number(given), name, given, "a number or None")
         eta = self.prevalence
         check_allowed(eta is None or 0 < eta < 1, "prevalence", eta, "between 0 and 1, both excluded")
-        # Below, Float64 has fewer digits, and odds overflow.
-        check_allowed(eta is None or eta >= 1e-300, "prevalence", eta, "at least 1e-300")
+        allowed = eta is None or eta >= LEAST_PREVALENCE
+        check_allowed(allowed, "prevalence", eta, f"at least {LEAST_PREVALENCE:g}")
         check_measure(self.metric, self.cost)
         if self.cost is not None:
             numbers = isinstance(self.cost, tuple | list) and all(map(_is_number, self.cost))
