@@ -57,7 +57,11 @@ def answer_lines(answer: Answer, /) -> list[str]:
     if 1 < len({*own}) <= len(own) <= order.SOME:
         at = f" (at thresholds {listed(shown)})"
     # Names of rivals come last, as a phone's first screen must show the choice and its value.
-    choice = choice_in_words(best, near, _value(answer, valued), at=at, doubted=doubted)
+    value = _value(answer, valued)
+    if not doubted and _cost_too_much(answer, [*best, *(near or [])]):
+        choice = f"choose no model; {choice_in_words(best, None, value, at=at, doubted=False)}"
+    else:
+        choice = choice_in_words(best, near, value, at=at, doubted=doubted)
     lines += [choice, order_line(answer), said]
     if doubted or first["model"] in answer.imprecise:
         # The log may tell recall where it cannot tell precision.
@@ -91,7 +95,10 @@ def short_answer(answer: Answer, /) -> str:
     value = _value(answer, best[:1] if near else best)
     if near:
         here = f"{_NEAR}: {best[0]['model']} has "
-    first = f"{_place(answer)}: {order.any_of(_names([*best, *(near or [])]))}, {here}{value}"
+    named = order.any_of(_names([*best, *(near or [])]))
+    if not doubted and _cost_too_much(answer, [*best, *(near or [])]):
+        named = f"no model; best in this log: {named}"
+    first = f"{_place(answer)}: {named}, {here}{value}"
     return "; ".join(filter(None, [first, order_line(answer), said]))
 
 
@@ -188,12 +195,18 @@ def _value(answer: Answer, best: Sequence[_Row]) -> str:
     shown: Callable[[float], str]
     shown = numbers.format_value if rows is None else lambda number: _amount(number * rows)
     per = "" if not cost else " a row" if rows is None else f" for {quantity(rows, 'row')}"
-    bounds, without = bounds_in_words(best, shown), _without_model(answer, best[0], shown)
-    return f"{measure_name(answer.question)} {shown(best[0]['value'])}{per}{bounds}{without}"
+    value = best[0]["value"]
+    told = f"{measure_name(answer.question)} {shown(value)}{per}{bounds_in_words(best, shown)}"
+    without = _without_model(answer)
+    if without is None:
+        return told
+    what, least = without
+    less = ", which is less" if value > least * (1 + _ROUNDING) else ""
+    return f"{told}; without a model, {what} costs {shown(least)}{less}"
 
 
-def _without_model(answer: Answer, row: _Row, shown: Callable[[float], str]) -> str:
-    """Return the lowest cost without a model, beside that of a row; empty if another metric was asked for."""
+def _without_model(answer: Answer) -> tuple[str, float] | None:
+    """Return what costs least without a model, and how much; None if another metric was asked for."""
     question, costs = answer.question, {}
     if question.cost is not None:
         missed, false, *review = question.cost
@@ -202,11 +215,13 @@ def _without_model(answer: Answer, row: _Row, shown: Callable[[float], str]) -> 
             costs["an alert for every row"] = false * (1 - answer.prevalence) + sum(review)
     elif question.area is None and called_metric(question.asked).metric.name == "relative_cost":
         costs["the better of no alert and an alert for every row"] = 1.0
-    else:
-        return ""
-    what = min(costs, key=lambda name: costs[name])
-    less = ", which is less" if row["value"] > costs[what] * (1 + _ROUNDING) else ""
-    return f"; without a model, {what} costs {shown(costs[what])}{less}"
+    return min(costs.items(), key=lambda cost: cost[1], default=None)
+
+
+def _cost_too_much(answer: Answer, rows: Sequence[_Row]) -> bool:
+    """Return whether even the lower bounds of the costs of models are above the cost without a model."""
+    without, lower = _without_model(answer), [row["lower"] for row in rows]
+    return without is not None and None not in lower and min(lower) > without[1] * (1 + _ROUNDING)
 
 
 def bounds_in_words(best: Sequence[_Row], shown: Callable[[float], str] = numbers.format_value) -> str:

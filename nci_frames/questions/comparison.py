@@ -54,11 +54,11 @@ def compare_models(
         stratum in every interval and test. With the key ``bucket`` of ``unit_buckets``, intervals and tests
         keep the rows of a unit together; otherwise rows are independent.
     prevalence
-        Prevalences to compare at, each 0 or in [1e-300, 1]; at most 10,000. Or a prevalence per segment, as in
-        ``project_rates``, with keys among *segments*: then each segment is also judged at its own prevalence
-        (``field_projection``, ``field_areas``) and averaged (``field_averages``), and the other tables use
-        log steps from the lowest prevalence to the highest. The prevalence of the question is added. Default:
-        round numbers from 0.0001 to 0.5, as in ``nci-frames report``.
+        Prevalences to compare at, each 0 or in [1e-300, 1]; at most 10,000. Or a prevalence per segment, as
+        in ``project_rates``, with keys among *segments*: then each segment is also judged at its own
+        prevalence (``field_projection``, ``field_areas``) and averaged (``field_averages``), and the other
+        tables use log steps from the lowest prevalence to the highest. The prevalence of the question is
+        added. Default: round numbers from 0.0001 to 0.5, as in ``nci-frames report``.
     question
         The question that ``Comparison.answer`` answers. By default: which model has the highest F-beta, each
         at its own best threshold, at the prevalence of the log.

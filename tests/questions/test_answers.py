@@ -322,18 +322,23 @@ def test_the_cost_of_no_alert_is_known_and_what_alerts_would_change_is_not():
 
 
 @pytest.mark.parametrize(
-    ("eta", "said"),
+    ("eta", "choice", "said"),
     [
-        (1e-3, "raising no alert costs 200, which is less"),
-        (0.1, "an alert for every row costs 4,500"),
-        (0.5, "an alert for every row costs 2,500, which is less"),
+        (1e-3, "no model; best in this log: a ", "raising no alert costs 200, which is less"),
+        (0.1, "b or a, ", "an alert for every row costs 4,500"),
+        (0.15, "b or a, ", "an alert for every row costs 4,250, which is less"),
+        (0.5, "no model; best in this log: b ", "an alert for every row costs 2,500, which is less"),
     ],
 )
-def test_an_answer_says_where_no_model_costs_less(eta: float, said: str) -> None:
+def test_no_model_is_chosen_where_all_cost_more_than_none(eta: float, choice: str, said: str) -> None:
+    """At 0.15, the best model may cost less than alerts for all rows: its interval reaches below."""
     asked = nf.Question(prevalence=eta, cost=(200, 5), threshold=0.5, volume=1000)
     counts = counts_at([80, 90], [100, 400], 100, 1000)
-    lines = answer_lines(nf.compare_models(counts, prevalence=[1e-3, 0.5], question=asked).said)
-    assert lines[1].endswith(f"; without a model, {said}")
+    answer = nf.compare_models(counts, prevalence=[1e-3, 0.5], question=asked).said
+    line = answer_lines(answer)[1]
+    assert line.startswith(f"Choose {choice}")
+    assert line.endswith(f"; without a model, {said}")
+    assert ("no model; best in this log: " in short_answer(answer)) == choice.startswith("no model")
 
 
 @pytest.mark.parametrize(("false", "less"), [(1, ""), (500, ", which is less")])
