@@ -8,7 +8,7 @@ import polars as pl
 
 from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError, UnknownMetricError
-from nci_frames.base.messages import nearest_name
+from nci_frames.base.messages import Call, nearest_name
 from nci_frames.evaluation.metrics.metric import CalledMetric, Metric
 from nci_frames.evaluation.metrics.registry import all_metrics, resolve
 
@@ -101,7 +101,8 @@ def called_metric(asked: str | pl.Expr) -> CalledMetric:
     found, settings = _found(asked)
     if found.build is None:
         msg = f"the metric {found.name!r} is an area of all scores: it has no value at an operating point"
-        raise ParameterError(msg, hint=f"{found.computed_by} computes it")
+        way = Call(f"{found.computed_by} computes it", "nci-frames report compares models by areas")
+        raise ParameterError(msg, hint=f"{way}")
     return found.build(**settings)
 
 
