@@ -82,11 +82,11 @@ def test_answers_average_over_repeats_like_the_report(units):
 
 @pytest.mark.thorough
 def test_the_range_in_which_a_model_leads_is_that_of_the_averages():
-    answer = compared().asking(prevalence=0.2).said
+    winners = compared().asking(prevalence=0.2).answer_winners
     best = compared().best.filter(rank=1, beta=1.0).sort("prevalence")
     leaders = dict(best.select("prevalence", "model").iter_rows())
     assert len(leaders) == len(ETAS)
-    assert dict(answer.winners.select("start", "model").iter_rows()) == leaders
+    assert dict(winners.select("start", "model").iter_rows()) == leaders
 
 
 def test_values_that_are_undefined_or_absent_are_skipped_and_counted():
