@@ -58,7 +58,7 @@ def answer_lines(answer: Answer, /) -> list[str]:
         at = f" (at thresholds {listed(shown)})"
     # Names of rivals come last, as a phone's first screen must show the choice and its value.
     value = _value(answer, valued)
-    if not doubted and _cost_too_much(answer, [*best, *(near or [])]):
+    if _costs_too_much(answer):
         choice = f"choose no model; {choice_in_words(best, None, value, at=at, doubted=False)}"
     else:
         choice = choice_in_words(best, near, value, at=at, doubted=doubted)
@@ -96,7 +96,7 @@ def short_answer(answer: Answer, /) -> str:
     if near:
         here = f"{_NEAR}: {best[0]['model']} has "
     named = order.any_of(_names([*best, *(near or [])]))
-    if not doubted and _cost_too_much(answer, [*best, *(near or [])]):
+    if _costs_too_much(answer):
         named = f"no model; best in this log: {named}"
     first = f"{_place(answer)}: {named}, {here}{value}"
     return "; ".join(filter(None, [first, order_line(answer), said]))
@@ -218,10 +218,14 @@ def _without_model(answer: Answer) -> tuple[str, float] | None:
     return min(costs.items(), key=lambda cost: cost[1], default=None)
 
 
-def _cost_too_much(answer: Answer, rows: Sequence[_Row]) -> bool:
-    """Return whether even the lower bounds of the costs of models are above the cost without a model."""
-    without, lower = _without_model(answer), [row["lower"] for row in rows]
-    return without is not None and None not in lower and min(lower) > without[1] * (1 + _ROUNDING)
+def _costs_too_much(answer: Answer) -> bool:
+    """Return whether every model that may be the best certainly costs more than no model."""
+    without = _without_model(answer)
+    if without is None:
+        return False
+    best, others = best_of(answer.models.to_dicts())
+    lower = [row["lower"] for row in (*best, *others) if not row["distinguishable"]]
+    return bool(best[0]["supported"]) and None not in lower and min(lower) > without[1] * (1 + _ROUNDING)
 
 
 def bounds_in_words(best: Sequence[_Row], shown: Callable[[float], str] = numbers.format_value) -> str:

@@ -44,11 +44,6 @@ def ask(comparison: nf.Comparison) -> Ask:
     return lambda **options: comparison.asking(**options).said
 
 
-@pytest.fixture(scope="module")
-def won(comparison: nf.Comparison) -> Callable[..., pl.DataFrame]:
-    return lambda **options: comparison.asking(**options).answer_winners
-
-
 def cost(row: dict[str, Any], eta: float, missed: float, false: float) -> float:
     return float(eta * (1 - row["tpr"]) * missed + (1 - eta) * row["fpr"] * false)
 
@@ -85,10 +80,10 @@ def test_own_thresholds_are_judged_on_other_rows(ask, comparison):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("options", [{}, {"cost": (50.0, 1.0)}, {"metric": "accuracy"}])
-def test_the_leaders_are_those_of_a_loop(ask, won, options):
+def test_the_leaders_are_those_of_a_loop(comparison, options):
     """Also where one prevalence is asked for: the order is searched over all of them."""
-    answer = ask(prevalence=0.02, **options)
-    winners = won(prevalence=0.02, **options)
+    asked = comparison.asking(prevalence=0.02, **options)
+    answer, winners = asked.said, asked.answer_winners
     metric = nf.expected_cost(c_fp=1, c_fn=50) if "cost" in options else options.get("metric", "f_beta")
     sign = -1 if "cost" in options else 1
     for start, end, model in winners.select("start", "end", "model").iter_rows():
@@ -100,9 +95,9 @@ def test_the_leaders_are_those_of_a_loop(ask, won, options):
     assert answer.span == (0.001, 0.5)
 
 
-def test_alerts_are_limited_at_every_prevalence(ask, won):
-    answer = ask(prevalence=0.02, alerts=50, volume=1000)
-    winners = won(prevalence=0.02, alerts=50, volume=1000)
+def test_alerts_are_limited_at_every_prevalence(comparison):
+    asked = comparison.asking(prevalence=0.02, alerts=50, volume=1000)
+    answer, winners = asked.said, asked.answer_winners
 
     def within(eta: float) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {}
@@ -126,9 +121,9 @@ def test_alerts_are_limited_at_every_prevalence(ask, won):
 
 
 @pytest.mark.thorough
-def test_an_area_is_chosen_by(ask, won, comparison):
-    answer = ask(prevalence=0.1, metric="pr_auc")
-    winners = won(prevalence=0.1, metric="pr_auc")
+def test_an_area_is_chosen_by(comparison):
+    asked = comparison.asking(prevalence=0.1, metric="pr_auc")
+    answer, winners = asked.said, asked.answer_winners
     areas = nf.compute_areas(COUNTS, prevalence=0.1).filter(metric="pr_auc")
     assert dict(answer.models.select("model", "value").iter_rows()) == dict(
         areas.select("model", "value").iter_rows()
@@ -339,6 +334,18 @@ def test_no_model_is_chosen_where_all_cost_more_than_none(eta: float, choice: st
     assert line.startswith(f"Choose {choice}")
     assert line.endswith(f"; without a model, {said}")
     assert ("no model; best in this log: " in short_answer(answer)) == choice.startswith("no model")
+
+
+def test_a_model_that_was_not_compared_may_cost_less_than_none() -> None:
+    asked = nf.Question(prevalence=1e-3, cost=(200, 5), threshold=0.5)
+    counts = counts_at([80, 90], [100, 400], 100, 1000)
+    answer = nf.compare_models(counts, prevalence=[1e-3, 0.5], question=asked).said
+    untold = pl.when(pl.col("rank") == 1).then("distinguishable")
+    models = answer.models.with_columns(distinguishable=untold)
+    assert answer_lines(replace(answer, models=models))[1].startswith("Choose no model; ")
+    lower = pl.when(pl.col("rank") == 1).then("lower").otherwise(0.1)
+    models = models.with_columns(lower=lower)
+    assert answer_lines(replace(answer, models=models))[1].startswith("Best in this log: a ")
 
 
 @pytest.mark.parametrize(("false", "less"), [(1, ""), (500, ", which is less")])
