@@ -85,12 +85,12 @@ def project_traffic(
     points = _in_traffic(frame, collect(prevalences, PREVALENCES))
     expressions = labelled_metrics(metrics)
 
-    def projected(**moved: pl.Expr) -> pl.DataFrame:
+    def projected(*, flagged: bool = True, **moved: pl.Expr) -> pl.DataFrame:
         plain = points.with_columns(**moved).drop(name for name in points.columns if name.startswith("__"))
-        return project_checked(plain, metrics=metrics, prevalence="selected", beta=beta)
+        return project_checked(plain, metrics=metrics, prevalence="selected", beta=beta, flagged=flagged)
 
     def values(**moved: pl.Expr) -> Floats:
-        return projected(**moved)["value"].to_numpy()
+        return projected(flagged=False, **moved)["value"].to_numpy()
 
     def reach(eta: pl.Expr) -> FloatPair:
         """Return the least and the largest value at a prevalence, over the errors of the rates."""
