@@ -1,4 +1,5 @@
-"""The inner loops of counting: in C if the package was built with a compiler, otherwise in NumPy or Python.
+"""The inner loops of counting: in C if the package was built with a compiler, otherwise in NumPy.
 
-The form in NumPy or Python of each loop says what the C form computes; only the time differs.
+The form in NumPy of each loop says what the C form computes; only the time differs. Without C, pyarrow reads
+the headers of Parquet pages.
 """

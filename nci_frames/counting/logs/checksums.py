@@ -1,7 +1,8 @@
 """Check the pages of Parquet files by their headers and checksums.
 
 pyarrow would decode every page to compare its checksum, which takes as long as counting the rows, and some
-damaged footers crash it. So this file looks for the pages itself.
+damaged footers crash it. So this file looks for the pages itself, with the compiled loops; without them,
+pyarrow does it.
 """
 
 import os
@@ -13,11 +14,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from zlib_ng import zlib_ng
 
 from nci_frames.base.errors import SourceError
 from nci_frames.base.messages import first_line
+from nci_frames.counting.kernels import library
 from nci_frames.counting.kernels.thrift import Places, find_fields
 
 #: Field numbers in Parquet's definition: of a footer, its row groups, their columns, and a column's metadata.
@@ -48,6 +51,11 @@ def damage(file: str, columns: Collection[str], threads: ThreadPoolExecutor) -> 
     """Return the damage of the pages of some columns; None if there is none, or none can be detected."""
     try:
         with Path(file).open("rb", buffering=0) as opened:
+            if library.LIBRARY is None:
+                parquet = pq.ParquetFile(opened, page_checksum_verification=True)
+                for _ in parquet.iter_batches(columns=[*columns]):
+                    pass
+                return None
             number = opened.fileno()
             chunks = sorted(_chunks(number, columns))
             pages = _pages(number, chunks)

@@ -14,9 +14,12 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
+from nci_frames.counting.kernels import library
 from nci_frames.counting.logs.checksums import PageChecksums, damage
 from tests.logs import random_log
 from tests.parquet import TABLE
+
+pytestmark = pytest.mark.skipif(library.LIBRARY is None, reason="the package was built without a C compiler")
 
 COLUMNS = ["model", "label", "score"]
 
@@ -27,7 +30,10 @@ def flipped(data: bytes, place: int, bit: int) -> bytes:
     return bytes(changed)
 
 
-def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("reader", ["the loops in C", "pyarrow"])
+def test_a_damaged_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: str) -> None:
+    if reader == "pyarrow":
+        monkeypatch.setattr(library, "LIBRARY", None)
     for name in ("a", "b"):
         table = random_log(500, seed=1).to_arrow()
         pq.write_table(table, tmp_path / f"{name}.parquet", write_page_checksum=True, compression="none")
