@@ -4,7 +4,6 @@ A data file is named by the BLAKE3 hash of its content, so that each read detect
 the Delta log have fixed names; their hashes are stored beside them.
 """
 
-import contextlib
 import os
 import re
 from collections.abc import Mapping
@@ -24,10 +23,8 @@ from nci_frames.base.urls import is_url
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _LOG = "_delta_log"
 _HASHES = "_hashes"
-#: File of the log that each checkpoint replaces.
-_LAST_CHECKPOINT = "_last_checkpoint"
-#: Version number for files of the log without a version.
-_NEWEST = 1 << 62
+#: Beginning of the name of a file of the log: its version.
+_VERSION = 20 * "[0-9]"
 
 
 def content_hash(content: bytes) -> str:
@@ -151,9 +148,8 @@ class Storage:
         if self.local is None:
             return
         for name, (file, recorded) in self._log().items():
-            # Another writer may be replacing the last checkpoint.
-            if file is not None and recorded is None and name != _LAST_CHECKPOINT:
-                self._record(name, file.read_bytes())
+            if file is not None and recorded is None:
+                self.write(f"{_HASHES}/{name}.blake3", content_hash(file.read_bytes()).encode())
         # Local commits are renamed without fsync; object stores are durable.
         newest = max(self._found(_LOG, "*.json"), default=None)
         if newest is not None:
@@ -162,21 +158,9 @@ class Storage:
             fsync_folder(newest.parent)
 
     def forget_last_checkpoint(self) -> None:
-        """Delete the hash of the last checkpoint, which is about to be replaced."""
+        """Delete the file that names the last checkpoint, which the names of the log do, too, with hashes."""
         if self.local is not None:
-            (self.local / _HASHES / f"{_LAST_CHECKPOINT}.blake3").unlink(missing_ok=True)
-
-    def record_last_checkpoint(self) -> None:
-        """Store the hash of the last checkpoint, whoever has replaced it."""
-        if self.local is None:
-            return
-        content = None
-        while (now := (self.local / _LOG / _LAST_CHECKPOINT).read_bytes()) != content:
-            content = now
-            self._record(_LAST_CHECKPOINT, content)
-
-    def _record(self, name: str, content: bytes) -> None:
-        self.write(f"{_HASHES}/{name}.blake3", content_hash(content).encode())
+            (self.local / _LOG / "_last_checkpoint").unlink(missing_ok=True)
 
     def unrecorded(self) -> list[str]:
         """Return the files of the log without hashes, whose integrity cannot be checked.
@@ -184,7 +168,7 @@ class Storage:
         A killed writer may have left its last commit without a hash.
         """
         log = self._log()
-        newest = max((_version(name) for name in log if _version(name) < _NEWEST), default=0)
+        newest = max(map(_version, log), default=0)
         since = newest if any(recorded for _, recorded in log.values()) else newest + 1
         return [
             f"{_LOG}/{name}"
@@ -201,23 +185,20 @@ class Storage:
             if file is None:
                 wrong[f"{_LOG}/{name}"] = "it is missing"
                 continue
-            content = file.read_bytes()
-            # Another writer may just have forgotten the hash of the last checkpoint.
-            with contextlib.suppress(FileNotFoundError):
-                if content_hash(content).encode() != recorded.read_bytes():
-                    wrong[f"{_LOG}/{name}"] = "its content is not what was written"
+            if content_hash(file.read_bytes()).encode() != recorded.read_bytes():
+                wrong[f"{_LOG}/{name}"] = "its content is not what was written"
         return wrong
 
     def newest_checkpoint(self) -> int:
         """Return the version from which the log is read; 0 without a checkpoint."""
-        found = (_version(file.name) for file in self._found(_LOG, "*.checkpoint*.parquet"))
-        return max(found, default=0)
+        found = self._found(_LOG, f"{_VERSION}.checkpoint*.parquet")
+        return max((_version(file.name) for file in found), default=0)
 
     def _log(self) -> dict[str, tuple[Path | None, Path | None]]:
         """Return the files of the log and their hash files, by name of the former."""
         # A name with "#" is a temporary file of another writer.
-        files = {f.name: f for f in self._found(_LOG, "[_0-9]*") if "#" not in f.name and f.is_file()}
-        recorded = {file.stem: file for file in self._found(_HASHES, "*.blake3")}
+        files = {f.name: f for f in self._found(_LOG, f"{_VERSION}.*") if "#" not in f.name and f.is_file()}
+        recorded = {file.stem: file for file in self._found(_HASHES, f"{_VERSION}.*.blake3")}
         return {name: (files.get(name), recorded.get(name)) for name in sorted({*files, *recorded})}
 
     def _found(self, folder: str, names: str) -> list[Path]:
@@ -234,6 +215,5 @@ class Storage:
 
 
 def _version(name: str) -> int:
-    """Return the version of a file of the log; files without a version count as the newest."""
-    digits = name.split(".", maxsplit=1)[0]
-    return int(digits) if digits.isdigit() else _NEWEST
+    """Return the version of a file of the log."""
+    return int(name.split(".", maxsplit=1)[0])

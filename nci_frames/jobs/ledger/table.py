@@ -267,10 +267,9 @@ class LedgerTable:
 
     def checkpoint(self) -> None:
         """Write a checkpoint of the log, for fast reading."""
-        self.storage.forget_last_checkpoint()
         with self._writing(-1):
             DeltaTable(self.storage.uri, storage_options=self.storage.options).create_checkpoint()
-            self.storage.record_last_checkpoint()
+            self.storage.forget_last_checkpoint()
 
     def _write(self, part: str, generation: str, rows: pl.DataFrame) -> AddAction:
         buffer = io.BytesIO()
