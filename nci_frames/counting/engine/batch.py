@@ -35,6 +35,9 @@ class Batch:
     labels: NDArray[np.bool_]
     weights: NDArray[np.float64] | None
 
+    def __len__(self) -> int:
+        return len(self.scores)
+
 
 @contextmanager
 def row_groups_ahead(number: int, *, local: bool) -> Iterator[None]:

@@ -20,7 +20,7 @@ from nci_frames.counting.engine.grid import Counted, Counts
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.memory import KEY_BYTES, Budget
 from nci_frames.counting.kernels.rows import by_group, count_sorted
-from nci_frames.counting.logs.reading import Scan
+from nci_frames.counting.logs.reading import Scan, together
 from nci_frames.schemas import rows_of_runs
 
 Floats = NDArray[np.floating]
@@ -154,20 +154,6 @@ class Block:
         return len(self.bounds) // 2
 
 
-def together(batches: Iterable[Batch], groups: GroupNumbers) -> Iterator[list[Batch]]:
-    """Yield the batches of each block."""
-    waiting: list[Batch] = []
-    rows = 0
-    for batch in batches:
-        waiting.append(batch)
-        rows += len(batch.scores)
-        if rows >= max(_BLOCK_ROWS, _ROWS_PER_BOUND * len(groups)):
-            yield waiting
-            waiting, rows = [], 0
-    if waiting:
-        yield waiting
-
-
 def ordered(batches: list[Batch]) -> Block:
     """Return the rows of batches as one block; rows of a group keep their order."""
     return Block(
@@ -274,7 +260,8 @@ def count_exact(
     kept = _at_most(batches, most_rows, budget)
     counted: list[Part] = []
     distinct = 0
-    blocks = [*map_in_threads(ordered, together(kept, groups))]
+    of_blocks = together(kept, lambda: max(_BLOCK_ROWS, _ROWS_PER_BOUND * len(groups)))
+    blocks = [*map_in_threads(ordered, of_blocks)]
     parts = parts_in_order(blocks, groups.order())
     for part in map_in_threads(lambda part: Part.of(part, gather(blocks, part)), parts):
         counted.append(part)
@@ -317,7 +304,7 @@ def _table(
 def _at_most(batches: Iterable[Batch], rows: int | None, budget: Budget) -> Iterator[Batch]:
     seen = 0
     for batch in batches:
-        seen += len(batch.scores)
+        seen += len(batch)
         budget.need_rows(seen, weighted=batch.weights is not None)
         if rows is not None and seen > rows:
             raise TooManyRowsError

@@ -7,9 +7,9 @@ of LazyFrame would lose it in ``pl.concat`` and ``group_by``, a hidden column in
 
 import functools
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
-from typing import Literal, NoReturn
+from typing import Literal, NoReturn, TypeVar
 
 import numpy as np
 import polars as pl
@@ -25,6 +25,7 @@ from nci_frames.counting.logs.texts import not_a_number
 from nci_frames.schemas import WEIGHT
 
 OnInvalid = Literal["raise", "drop"]
+_Piece = TypeVar("_Piece", bound=Sized)
 
 #: Attribute of a LazyFrame that is exactly the predictions of a scan; frames derived from it lack it.
 _SCAN = "_nci_frames_scan"
@@ -137,16 +138,10 @@ class Scan:
     def batches(self, frame: pl.LazyFrame, *, maintain_order: bool) -> Iterator[pl.DataFrame]:
         """Read a frame derived from ``raw``; an error names the unreadable files."""
         with self.source.reading():
-            found, rows = list[pl.DataFrame](), 0
             # Without a size of chunks, for which Polars waits until the rows have left the cache.
-            for piece in frame.collect_batches(maintain_order=maintain_order):
-                found.append(piece)
-                rows += len(piece)
-                if rows >= _FEWEST_ROWS:
-                    yield from pl.concat(found).iter_slices(_MOST_ROWS)
-                    found, rows = [], 0
-            if found:
-                yield pl.concat(found)
+            pieces = frame.collect_batches(maintain_order=maintain_order)
+            for some in together(pieces, lambda: _FEWEST_ROWS):
+                yield from pl.concat(some).iter_slices(_MOST_ROWS)
 
     def valid(self, batch: pl.DataFrame, rows_by_code: dict[int, int]) -> pl.DataFrame:
         """Return the valid rows of a batch with the column ``REASON``, and count all its rows by code.
@@ -233,6 +228,20 @@ class Scan:
         models = len(self.models)
         each = "" if models < 2 else f"; a row of the log has {models:,}, one of each model"
         return InvalidRowsWarning(f"{self.rows_are}s dropped from {self.source.where}: {told}{read}{each}")
+
+
+def together(pieces: Iterable[_Piece], enough: Callable[[], int]) -> Iterator[list[_Piece]]:
+    """Yield consecutive pieces that have *enough* rows together; the last ones may have fewer."""
+    waiting: list[_Piece] = []
+    rows = 0
+    for piece in pieces:
+        waiting.append(piece)
+        rows += len(piece)
+        if rows >= enough():
+            yield waiting
+            waiting, rows = [], 0
+    if waiting:
+        yield waiting
 
 
 def scan_of(predictions: object) -> Scan | None:

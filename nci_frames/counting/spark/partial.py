@@ -33,7 +33,7 @@ from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
 from nci_frames.counting.engine.memory import KEY_BYTES, Budget
 from nci_frames.counting.engine.passes import find_scores
 from nci_frames.counting.logs.opened import FILE, OpenedLog
-from nci_frames.counting.logs.reading import Scan
+from nci_frames.counting.logs.reading import Scan, together
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counts.increments import counts_of, steps_of
 
@@ -70,8 +70,9 @@ class Kernel:
         """
 
         def read(with_columns: list[str] | None, *_: Any) -> Iterator[pl.DataFrame]:
-            for rows in _joined(batches):
-                frame = pl.DataFrame(rows)
+            # Small batches would each take a step.
+            for some in together(batches, lambda: _BATCH_ROWS):
+                frame = pl.DataFrame(pa.Table.from_batches(some))
                 frame.columns = self.schema.names()
                 yield frame.select(
                     pl.col(name).cast(self.schema[name]) for name in with_columns or frame.columns
@@ -80,20 +81,6 @@ class Kernel:
         frame = register_io_source(read, schema=self.schema)
         log = OpenedLog(frame, "a partition")
         return self.find(Scan(log, (), "drop", self.prepare, None, models=self.models), seed)
-
-
-def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Join small batches, to reduce the overhead per batch."""
-    waiting: list[pa.RecordBatch] = []
-    rows = 0
-    for batch in batches:
-        waiting.append(batch)
-        rows += batch.num_rows
-        if rows >= _BATCH_ROWS:
-            yield pa.Table.from_batches(waiting)
-            waiting, rows = [], 0
-    if waiting:
-        yield pa.Table.from_batches(waiting)
 
 
 def partial_counts(
