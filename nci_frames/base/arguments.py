@@ -102,6 +102,11 @@ def number_list(given: float | Sequence[float]) -> list[float]:
     return [float(value) for value in cast("Sequence[float]", given)]
 
 
+def name_list(given: str | Sequence[str]) -> list[str]:
+    """Return one or several names as a list, each once."""
+    return [given] if isinstance(given, str) else list(dict.fromkeys(given))
+
+
 def threshold_grid(thresholds: ArrayLike, too_many: str | None = None) -> NDArray[np.float64]:
     """Return a list of thresholds as an array.
 

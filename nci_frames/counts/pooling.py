@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 import polars as pl
 
-from nci_frames.base.arguments import check_allowed
+from nci_frames.base.arguments import check_allowed, name_list
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.typing import Frame, Names
@@ -123,7 +123,7 @@ def pool_counts(counts: Frame, /, *, over: Names) -> pl.DataFrame:
 
 def pooled_counts(counts: pl.DataFrame, *, over: Names) -> pl.DataFrame:
     """Sum checked counts over a key, as ``pool_counts`` does."""
-    dropped = list(dict.fromkeys([over] if isinstance(over, str) else over))
+    dropped = name_list(over)
     keys = COUNTS.need_keys(counts, dropped, "over")
     if WEIGHT in dropped:
         # ``weight`` comes last, since whole rows are added exactly.

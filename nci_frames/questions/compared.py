@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import polars as pl
 
-from nci_frames.base.arguments import beta_values, check_allowed, check_repeats, nearest
+from nci_frames.base.arguments import beta_values, check_allowed, check_repeats, name_list, nearest
 from nci_frames.base.typing import Field, Frame
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.questions import places
@@ -56,7 +56,7 @@ class Compared:
     ) -> None:
         check_repeats(repeats, 2)
         self._counts = with_names(collect(counts, COUNTS, strata=True))
-        segments = [segments] if isinstance(segments, str) else list(segments)
+        segments = name_list(segments)
         self._log = LogCounts(self._counts, unit_counts, segments=segments, fold=fold, repeat=repeat)
         #: Prevalence of each segment in the field, and its share of the traffic if known; None if all
         #: segments are compared at the same prevalences.

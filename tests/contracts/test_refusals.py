@@ -81,3 +81,24 @@ def test_what_no_function_takes(name):
         for value, told in REFUSED.get(option, ()) if (name, option) not in ELSEWHERE else ():
             with pytest.raises(nf.NciFramesError, match=f"(?s){told.replace('{value}', str(value))}"):
                 with_odd_value(call, option, value)()
+
+
+#: Options that take one key or several.
+KEYS = (
+    ("average_over", "over", "fold"),
+    ("compare_auc", "by", "fold"),
+    ("compare_folds", "over", "fold"),
+    ("count_confusion", "by", "fold"),
+    ("count_pairs", "by", "fold"),
+    ("pool_counts", "over", "fold"),
+    ("rank_models", "by", "prevalence"),
+    ("rank_segments", "segments", "fold"),
+    ("roll_up", "over", "fold"),
+)
+
+
+@pytest.mark.parametrize(("name", "option", "key"), KEYS)
+def test_a_key_may_stand_alone_and_is_the_same_if_it_is_named_twice(name, option, key):
+    alone, one, twice = (with_odd_value(calls()[name], option, keys)() for keys in (key, [key], [key, key]))
+    assert alone.equals(one)
+    assert alone.equals(twice)

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from nci_frames.base.arguments import name_list
 from nci_frames.base.errors import InvalidRowsError, InvalidRowsWarning, SchemaError, SourceError
 from nci_frames.base.messages import Call, Option, files_among, quantity
 from nci_frames.counting.logs.labels import classes_hint, positive_hint
@@ -309,8 +310,8 @@ def kept_keys(keys: Sequence[str], by: str | Sequence[str] | None) -> list[str]:
     """
     if by is None:
         return list(keys)
-    kept = [by] if isinstance(by, str) else list(by)
+    kept = name_list(by)
     for key in kept:
         if key not in keys:
             raise SchemaError.missing_column(key, "by", "the keys of the predictions", keys)
-    return list(dict.fromkeys(kept))
+    return kept

@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.base.arguments import name_list
 from nci_frames.base.typing import Flags, Floats, Names, Rows
 
 #: Largest distance of a removed point from the drawn line, in pixels.
@@ -25,7 +26,7 @@ def thin_curves(
     """
     if rows.is_empty():
         return rows
-    names = [y] if isinstance(y, str) else list(y)
+    names = name_list(y)
     nulls = [pl.col(name).is_null().alias(f"{name} is null") for name in names]
     curve = rows.select(pl.struct(by, *nulls).rle_id()).to_series().to_numpy()
     across = _pixels(rows[x].log() if log_x else rows[x], width)

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from nci_frames.base.arguments import name_list
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Frame
@@ -110,7 +111,7 @@ def estimate_prevalence(
     """
     field, labelled = (_weighing(whole_counts(given)) for given in (scores_as_counts(traffic), reference))
     keys = _keys(field)
-    kept = keys if by is None else [by] if isinstance(by, str) else list(dict.fromkeys(by))
+    kept = keys if by is None else name_list(by)
     for key in kept:
         if key not in keys:
             raise SchemaError.missing_column(key, "by", "the keys of the traffic", keys)

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from nci_frames.base.arguments import check_allowed
+from nci_frames.base.arguments import check_allowed, name_list
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame, Names
 from nci_frames.schemas import AREAS, PROJECTION, FrameSchema, checked, collect, need_each_once
@@ -73,7 +73,7 @@ def average_over(table: Frame, /, *, over: Names) -> pl.DataFrame:
     given = table.collect() if isinstance(table, pl.LazyFrame) else table
     schema: FrameSchema = AREAS if "method" in given.columns else PROJECTION
     frame = collect(given.drop("rank", "gap", strict=False), schema)
-    gone = list(dict.fromkeys([over] if isinstance(over, str) else over))
+    gone = name_list(over)
     check_allowed(gone, "over", over, "at least one key")
     kept = ["model", *(key for key in schema.need_keys(frame, gone, "over") if key not in gone)]
     group = [*kept, *(name for name in _CASE if name in frame.columns)]

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.base.arguments import name_list
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.typing import Frame
 from nci_frames.evaluation.metrics import Direction, Metric, find_metric, rounding
@@ -22,7 +23,7 @@ _RESULTS = (
 
 
 @checked
-def rank_models(table: Frame, /, *, by: Sequence[str] | None = None) -> pl.DataFrame:
+def rank_models(table: Frame, /, *, by: str | Sequence[str] | None = None) -> pl.DataFrame:
     """Rank the models in every comparison of a projection, of areas or of a roll-up.
 
     Parameters
@@ -82,7 +83,7 @@ def rank_models(table: Frame, /, *, by: Sequence[str] | None = None) -> pl.DataF
     if {"scenario", "class"} <= set(frame.columns):
         schema = schemas.CLASS_PROJECTION
     frame = collect(frame, schema).drop("rank", "gap", *_SIZES, strict=False)
-    comparison = _comparison(frame, schema) if by is None else list(by)
+    comparison = _comparison(frame, schema) if by is None else name_list(by)
     for column in comparison:
         if column not in frame.columns:
             raise SchemaError.missing_column(column, "by", f"the {schema.name} frame", frame.columns)

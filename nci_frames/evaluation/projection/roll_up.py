@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import polars.selectors as cs
 
-from nci_frames.base.arguments import check_allowed
+from nci_frames.base.arguments import check_allowed, name_list
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Betas, Field, Frame, Metrics, Names, Prevalences
 from nci_frames.counts.pooling import add_cells
@@ -89,7 +89,7 @@ def roll_up(
     """
     own = numbers_of(prevalence) is None
     frame = collect(rates, RATES)
-    segments = [over] if isinstance(over, str) else list(over)
+    segments = name_list(over)
     check_allowed(segments, "over", segments, "at least one key")
     keys = RATES.need_keys(frame, segments, "over")
     groups = ["model", *(key for key in keys if key not in segments)]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import check_allowed, prevalence_values
+from nci_frames.base.arguments import check_allowed, name_list, prevalence_values
 from nci_frames.base.typing import Betas, Flags, Floats, Frame, Names, Prevalences, Rows
 from nci_frames.evaluation.metrics import CalledMetric
 from nci_frames.evaluation.projection.projection import project_rates
@@ -44,7 +44,7 @@ class FoldValues(NamedTuple):
         """
         prevalence_values(prevalence)
         frame = collect(rates, RATES)
-        members = [over] if isinstance(over, str) else list(over)
+        members = name_list(over)
         check_allowed(members, "over", members, "at least one key")
         all_keys = RATES.need_keys(frame, members, "over")
         keys = [key for key in all_keys if key not in members]

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import check_allowed, check_whole, prevalence_values
+from nci_frames.base.arguments import check_allowed, check_whole, name_list, prevalence_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import named_values, quantity
 from nci_frames.base.typing import Flags, Floats, Frame, Names
@@ -199,7 +199,7 @@ def rank_segments(
 
 def _of_segments(counts: pl.DataFrame, segments: Names, units: str | None) -> tuple[pl.DataFrame, list[str]]:
     """Return counts with only the keys of segments and units; there must be at least two segments."""
-    keys = [segments] if isinstance(segments, str) else list(dict.fromkeys(segments))
+    keys = name_list(segments)
     check_allowed(keys, "segments", segments, "at least one key")
     rows = counts.drop(WEIGHT, strict=False)
     COUNTS.need_keys(rows, keys, "segments")
