@@ -97,7 +97,7 @@ def short_answer(answer: Answer, /) -> str:
         here = f"{_NEAR}: {best[0]['model']} has "
     named = order.any_of(_names([*best, *(near or [])]))
     if _costs_too_much(answer):
-        named = f"no model; best in this log: {named}"
+        named, here = f"no model; best in this log: {named}", here.removeprefix("in this log ")
     first = f"{_place(answer)}: {named}, {here}{value}"
     return "; ".join(filter(None, [first, order_line(answer), said]))
 

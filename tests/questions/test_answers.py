@@ -343,6 +343,7 @@ def test_a_model_that_was_not_compared_may_cost_less_than_none() -> None:
     untold = pl.when(pl.col("rank") == 1).then("distinguishable")
     models = answer.models.with_columns(distinguishable=untold)
     assert answer_lines(replace(answer, models=models))[1].startswith("Choose no model; ")
+    assert ": no model; best in this log: a, expected cost " in short_answer(replace(answer, models=models))
     lower = pl.when(pl.col("rank") == 1).then("lower").otherwise(0.1)
     models = models.with_columns(lower=lower)
     assert answer_lines(replace(answer, models=models))[1].startswith("Best in this log: a ")
