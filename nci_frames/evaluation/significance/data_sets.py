@@ -68,6 +68,8 @@ def compare_data_sets(ranking: Frame, /, *, over: str, level: float = 0.95) -> p
     >>> found.select("model", "mean_rank", pl.col("p_value", "critical_difference").round(4)).rows()
     [('a', 1.0, 0.0833, 1.1316), ('b', 2.0, 0.0833, 1.1316)]
     """
+    from scipy.stats import studentized_range  # noqa: PLC0415  (SciPy is slow to import)
+
     frame = collect(ranking, RANKING)
     RANKING.need_keys(frame, [over], "over")
     ranks = _mean_of_ties(frame, over)
@@ -77,7 +79,8 @@ def compare_data_sets(ranking: Frame, /, *, over: str, level: float = 0.95) -> p
         raise ParameterError(msg, found=f"{models} of models, {sets} of {over!r}")
     means = ranks.group_by("model").agg(mean_rank=pl.col("__rank").mean()).sort("mean_rank", "model")
     statistic, p_value = _friedman(ranks, means["mean_rank"].to_numpy(), sets)
-    distance = _quantile(level, models) * math.sqrt(models * (models + 1) / (6 * sets))
+    # Nemenyi's q is this quantile over sqrt(2).
+    distance = studentized_range.ppf(level, models, np.inf) * math.sqrt(models * (models + 1) / (12 * sets))
     away = pl.col("mean_rank") - pl.col("mean_rank").min()
     table = means.with_columns(
         data_sets=pl.lit(sets, pl.Int64),
@@ -108,7 +111,7 @@ def _mean_of_ties(frame: pl.DataFrame, over: str) -> pl.DataFrame:
 
 def _friedman(ranks: pl.DataFrame, means: np.ndarray, sets: int) -> tuple[float | None, float | None]:
     """Return the statistic and its p-value; None if all values of each data set are equal."""
-    from scipy.special import chdtrc  # noqa: PLC0415  (SciPy is slow to import)
+    from scipy.special import chdtrc  # noqa: PLC0415  (as above)
 
     models = len(means)
     # Each of t equal values adds t² - 1; together they add t³ - t.
@@ -119,10 +122,3 @@ def _friedman(ranks: pl.DataFrame, means: np.ndarray, sets: int) -> tuple[float 
     spread = float(((means - (models + 1) / 2) ** 2).sum())
     statistic = 12 * sets / (models * (models + 1)) * spread / left
     return statistic, float(chdtrc(models - 1, statistic))
-
-
-def _quantile(level: float, models: int) -> float:
-    """Return the quantile of the studentized range of *models* normal values, over sqrt(2)."""
-    from scipy.stats import studentized_range  # noqa: PLC0415  (as above)
-
-    return float(studentized_range.ppf(level, models, np.inf)) / math.sqrt(2)

@@ -128,7 +128,10 @@ def compare_folds(
     ... ).rows()
     [('a', 0.812, 0.082, None, False), ('b', 0.681, 0.155, 0.186, False)]
     """
-    _check_ratio(test, test_train_ratio)
+    ratio = test_train_ratio
+    if ratio is not None and (test != "corrected_t" or not 0 < ratio < np.inf):
+        msg = "test_train_ratio must be a number > 0, and is used with test='corrected_t' only"
+        raise ParameterError(msg, found=repr(ratio), hint="1/(k-1) in k-fold cross-validation")
     logs = Resampling(repeats=repeats, seed=seed, level=level, least_repeats=100)
     called = called_metric(metric)
     sign = better_sign(called.metric)
@@ -151,8 +154,8 @@ def compare_folds(
     if test == "bootstrap":
         p_value = bootstrap_test(differences, logs)
     else:
-        corrected = _ratio(values) if test_train_ratio is None else test_train_ratio
-        p_value = t_test(differences, corrected if test == "corrected_t" else 0.0)
+        ratio = (ratio or _ratio(values)) if test == "corrected_t" else 0.0
+        p_value = t_test(differences, ratio)
     equal, constant = without_spread(differences, values.values)
     p_value[equal] = 1
     p_value[is_best | constant | (shared < least)] = np.nan
@@ -175,12 +178,6 @@ def compare_folds(
 
 def _column(flags: Flags) -> pl.Expr:
     return pl.lit(pl.Series(flags.ravel()))
-
-
-def _check_ratio(test: Test, ratio: float | None) -> None:
-    if ratio is not None and (test != "corrected_t" or not 0 < ratio < np.inf):
-        msg = "test_train_ratio must be a number > 0, and is used with test='corrected_t' only"
-        raise ParameterError(msg, found=repr(ratio), hint="1/(k-1) in k-fold cross-validation")
 
 
 def _ratio(values: "FoldValues") -> float:

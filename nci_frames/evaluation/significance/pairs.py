@@ -143,12 +143,8 @@ def _compared(cases: pl.DataFrame, a: Floats, b: Floats, classes: Floats, tails:
     shown |= {name: np.where(undefined, np.nan, values) for name, values in bounds.items()}
     return cases.with_columns(
         *(pl.Series(name, values, nan_to_null=True) for name, values in shown.items()),
-        pl.Series("supported", ~undefined),
-        pl.Series(
-            "reason",
-            [one if lacks else None for one, lacks in zip(why.tolist(), undefined, strict=True)],
-            dtype=pl.String,
-        ),
+        supported=pl.Series(~undefined),
+        reason=pl.when(pl.Series(undefined)).then(pl.Series(why, dtype=pl.String)),
     )
 
 

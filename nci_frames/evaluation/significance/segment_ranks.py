@@ -1,7 +1,7 @@
 """Counts by segment -> the segments in which a model is worse than in the rest, and why."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import polars as pl
@@ -161,7 +161,10 @@ def rank_segments(
     near, weighted = near_threshold(summed_counts(frame), threshold), WEIGHT in frame.columns
     points = select_operating_points(near if weighted else compute_rates(near), threshold=threshold)
     _require_counted(points)
-    champion, eta = _champion(points, called, model, prevalence, beta, weights)
+    together = compute_rates(add_cells(points, ["model"], pl.col("threshold").first()))
+    etas = prevalence_values(prevalence)
+    eta = together.sum().select(_observed(weights).fill_null(0.5)).item() if etas is None else etas[0]
+    champion = _champion(together, called, model, eta, beta)
     mine = pl.col("model").eq_missing(pl.lit(champion, pl.String))
     point = points.filter(mine).sort(keys).with_columns(observed_prevalence=_observed(weights))
     # A slice of sorted counts, without a copy.
@@ -230,24 +233,15 @@ def _observed(weights: tuple[float, float]) -> pl.Expr:
 
 
 def _champion(
-    points: pl.DataFrame,
-    called: CalledMetric,
-    model: str | None,
-    prevalence: float | Literal["observed"],
-    beta: float,
-    weights: tuple[float, float],
-) -> tuple[str | None, float]:
-    """Return the requested model, or the best over all segments, and the common prevalence."""
-    together = compute_rates(add_cells(points, ["model"], pl.col("threshold").first()))
-    etas = prevalence_values(prevalence)
-    eta = together.sum().select(_observed(weights).fill_null(0.5)).item() if etas is None else etas[0]
-    if model is not None:
-        names = together["model"].to_list()
-        if model not in names:
-            raise ParameterError.unknown_choice("model", model, [str(name) for name in names])
-        return model, eta
-    best = rank_models(project_rates(together, metrics=called, prevalence=eta, beta=beta), by=["metric"])
-    return best["model"][0], eta
+    rates: pl.DataFrame, called: CalledMetric, model: str | None, prevalence: float, beta: float
+) -> str | None:
+    """Return the requested model, or the best of all."""
+    if model is None:
+        projected = project_rates(rates, metrics=called, prevalence=prevalence, beta=beta)
+        return cast("str | None", rank_models(projected, by=["metric"])["model"][0])
+    if model not in rates["model"]:
+        raise ParameterError.unknown_choice("model", model, [str(name) for name in rates["model"]])
+    return model
 
 
 def _with_numbers(

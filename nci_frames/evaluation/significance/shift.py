@@ -189,11 +189,9 @@ def _tested(pooled: Histogram, members: Members, segments: pl.Series) -> pl.Data
             farthest = names[int(compared[place])]
             row |= {"statistic": statistic, "effect": effect, "farthest": farthest, "p_value": p_value}
         found.append(row)
-    dtypes = {name: dtype for name, dtype in SHIFTS.dtypes().items() if name not in ("model", *_DECIDED)}
+    decided = ("model", "adjusted", "distinguishable")
+    dtypes = {name: dtype for name, dtype in SHIFTS.dtypes().items() if name not in decided}
     return pooled.labelled(pl.DataFrame(found, schema=dtypes))
-
-
-_DECIDED = ("adjusted", "distinguishable")
 
 
 def joined_cells(whole: Rows) -> Rows:
