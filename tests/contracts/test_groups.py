@@ -28,6 +28,7 @@ APART: list[tuple[str, dict[str, Any]]] = [
     ("compute_areas", {"prevalence": "observed"}),
     ("cross_fit", {"units": None}),
     ("find_crossovers", {"metric": "accuracy"}),
+    ("project_classes", {"priors": "observed"}),
 ]
 
 

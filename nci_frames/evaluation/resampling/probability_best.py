@@ -203,8 +203,7 @@ def _told(table: pl.DataFrame, counts: pl.DataFrame, asked: Asked, logs: Resampl
     if area is not None:
         return areas_of(pooled, prevalence, [area], worth=worth).with_columns(own)
     # The pooled counts of strata are already rates, with effective numbers of rows.
-    rates = pooled if has_strata(counts) else compute_rates(pooled)
-    rates = rates if worth is None else with_worth(rates, worth)
+    rates = with_worth(pooled if has_strata(counts) else compute_rates(pooled), worth)
     if isinstance(asked.fixed, float | int):
         rates = select_operating_points(rates, threshold=asked.fixed)
     return project_checked(rates, metrics=[metric], prevalence=prevalence, beta=asked.beta).with_columns(own)

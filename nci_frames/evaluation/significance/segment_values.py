@@ -116,19 +116,6 @@ def _hits_and_misses(cells: Floats) -> FloatPair:
     return np.stack([tp, fp, tp + fn]), np.stack([fn, tn, fp + tn])
 
 
-def _values_of(called: CalledMetric, beta: float, weights: tuple[float, float]) -> Function:
-    """Return the metric as a function of TPR, FPR and the unweighted share of positives."""
-    given, (positive, negative) = beta_value(beta), weights
-
-    def function(rates: Floats) -> Floats:
-        share = rates[2]
-        if positive != negative:
-            share = share * positive / (share * positive + (1 - share) * negative)
-        return called.at(rates, share, given)
-
-    return function
-
-
 def compared_values(
     point: pl.DataFrame,
     ordinary: Flags,
@@ -164,17 +151,22 @@ def compared_values(
     weights
         Weight of a positive, and of a negative.
     """
-    z, function = normal_quantile(level), _values_of(called, beta, weights)
+    z, weight, (positive, negative) = normal_quantile(level), beta_value(beta), weights
+
+    def function(rates: Floats) -> Floats:
+        """Return the metric at TPR, FPR and the unweighted share of positives."""
+        share = rates[2]
+        if positive != negative:
+            share = share * positive / (share * positive + (1 - share) * negative)
+        return called.at(rates, share, weight)
+
     cells = point.select(CELLS).to_numpy().astype(np.float64).T
     (rates, rows), (rest_rates, rest_rows) = _rates_of(cells), _rates_of(_rest(cells, ordinary))
     trials, rest_trials = rows / worth.effects(level), rest_rows / worth.effects_of_rest(ordinary, level)
 
-    def at_common(of: Floats) -> Floats:
-        return called.at(of, prevalence, beta_value(beta))
-
     both, both_trials = np.concatenate([rates, rest_rates]), np.concatenate([trials, rest_trials])
     found: dict[str, Floats] = {}
-    _, *at_eta = propagated(at_common, rates[:2], trials[:2], z)
+    _, *at_eta = propagated(lambda of: called.at(of, prevalence, weight), rates[:2], trials[:2], z)
     own, *at_own = propagated(function, rates, trials, z)
     for name, sides in (("", at_eta), ("own_", at_own)):
         found[f"{name}lower"], found[f"{name}upper"] = (
