@@ -3,31 +3,26 @@
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from nci_frames.base import errors
-from nci_frames.base.errors import InvalidRowsError, NciFramesError, ParameterError, SchemaError, SourceError
+from nci_frames.base.errors import InvalidRowsError, NciFramesError, ParameterError, SourceError
 from nci_frames.base.messages import quantity
 from nci_frames.counting.count import tally_scan
 from nci_frames.counting.logs.labels import as_label
-from nci_frames.counting.logs.opened import READ_ERRORS, OpenedLog, ignored_weights
-from nci_frames.counting.logs.opening import open_source
-from nci_frames.counting.logs.paths import NULL_KEY, is_csv
+from nci_frames.counting.logs.local import open_files
+from nci_frames.counting.logs.opened import FILE, OpenedLog
+from nci_frames.counting.logs.paths import Found, LogFile
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.scan import scan_behind, scan_predictions
 from nci_frames.counting.logs.units import unit_buckets
 from nci_frames.counting.thresholds.grids import Thresholds
 from nci_frames.counts.increments import check_size, increments_of
-from nci_frames.jobs.ledger.files import SourceFile, identify, keys_of_path, unreadable
+from nci_frames.jobs.ledger.files import SourceFile, identify
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.schemas import WEIGHT
-
-_READ_ERRORS = (*READ_ERRORS, pa.ArrowException, ValueError)
 
 
 class SourceCounts(NamedTuple):
@@ -60,10 +55,9 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
     if named and settings.unit is not None:
         msg = "a ledger counts files by units, not frames"
         raise ParameterError(msg, found=f"unit={settings.unit!r}", hint="write the frame to Parquet files")
-    with _told_of(file, _READ_ERRORS):
-        frame, warned = (file.frame, ()) if named else _read(file, settings)
-        size = 0 if named else Path(file.path).stat().st_size
+    log = None if named else _opened(file, settings)
     with contextlib.nullcontext() if named else _told_of(file):
+        frame = file.frame if log is None else _read(log)
         predictions = scan_predictions(frame, **settings.scan_options())
         if settings.unit is not None and settings.buckets is not None:
             _check_units(frame, settings.unit)
@@ -93,7 +87,7 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
     return SourceCounts(
         increments,
         {
-            "bytes": size,
+            "bytes": 0 if log is None else log.stamps[file.path][1],
             "rows": tally.counted + sum(tally.dropped.values()),
             "counted": tally.counted,
             "dropped": tally.dropped,
@@ -101,7 +95,7 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
             **_negative_label(scan.source, settings),
         },
         dtypes={name: schema[name] for name in [*settings.keys, "score"]},
-        warnings=(*warned, *others),
+        warnings=(*(() if log is None else log.warnings), *others),
     )
 
 
@@ -119,14 +113,12 @@ def _negative_label(source: OpenedLog, settings: CountingSettings) -> dict[str, 
 
 
 @contextlib.contextmanager
-def _told_of(file: SourceFile, reading: tuple[type[BaseException], ...] = ()) -> Iterator[None]:
-    """Add the file to errors of this package, and convert exceptions of *reading* to SourceError."""
+def _told_of(file: SourceFile) -> Iterator[None]:
+    """Add the file to errors of this package."""
     try:
         yield
     except NciFramesError as error:
         raise error.at(repr(file.path)) from error
-    except reading as error:
-        raise unreadable(file, error) from error
 
 
 def _check_units(frame: pl.DataFrame, unit: str) -> None:
@@ -147,45 +139,24 @@ def check_columns(file: SourceFile, settings: CountingSettings) -> dict[str, pl.
     SchemaError
         If a column is missing, or has the wrong type for its role.
     """
-    with _told_of(file, _READ_ERRORS):
-        frame, _ = _read(file, settings, rows=0)
+    frame = _opened(file, settings).frame.drop(FILE).clear().collect()
     with _told_of(file):
         schema = scan_predictions(frame, **settings.scan_options()).collect_schema()
     return {name: dtype for name, dtype in schema.items() if name in (*settings.keys, "score")}
 
 
-def _read(
-    file: SourceFile, settings: CountingSettings, *, rows: int | None = None
-) -> tuple[pl.DataFrame, tuple[UserWarning, ...]]:
-    """Return the needed columns, and warnings, after a check of page checksums in Parquet files.
+def _opened(file: SourceFile, settings: CountingSettings) -> OpenedLog:
+    """Open a file with the needed columns, of which its folders may spell some."""
+    with _told_of(file):
+        return open_files(Found([LogFile(file.path, dict(file.keys))], []), repr(file.path), settings.roles())
 
-    If *rows* is 0, only the types are read.
-    """
-    keys = keys_of_path(file, settings)
-    needed = {column: role for column, role in settings.roles().items() if column not in keys}
-    if is_csv(file.path):
-        log = open_source(file.path, needed)
-        found, warned = log.frame.select(list(needed)), log.warnings
-        frame = (found if rows is None else found.head(rows)).collect()
-    else:
-        # Opened here, since pyarrow refuses paths that are not UTF-8, and reads some paths as URLs.
-        with Path(file.path).open("rb") as opened:
-            parquet = pq.ParquetFile(opened, page_checksum_verification=True)
-            schema = parquet.schema_arrow
-            warned = ignored_weights(schema.names, needed.values(), repr(file.path))
-            for column, role in needed.items():
-                if column not in schema.names:
-                    there = [*schema.names, *sorted(keys)]
-                    raise SchemaError.missing_column(column, role, repr(file.path), there)
-            kept = pa.schema([schema.field(column) for column in needed])
-            table = parquet.read(columns=kept.names) if rows is None else kept.empty_table()
-            if rows is None and len(table) != parquet.metadata.num_rows:
-                # A flipped bit may change the number of rows of a row group.
-                msg, read = "the file has other rows than its footer says", f"{len(table):,} rows"
-                raise SourceError(msg, where=repr(file.path), found=read, hint="copy or write it again")
-        # A flipped bit may produce a string that is not UTF-8.
-        table.validate(full=True)
-        # Drop the metadata of the file: Polars panics if it is not UTF-8.
-        frame = pl.DataFrame(pa.Table.from_arrays(table.columns, names=table.column_names))
-    spelled = {key: None if value == NULL_KEY else value for key, value in keys.items()}
-    return frame.with_columns(pl.lit(value, pl.String).alias(key) for key, value in spelled.items()), warned
+
+def _read(log: OpenedLog) -> pl.DataFrame:
+    """Return the rows of a file, after a check of its pages."""
+    with log.reading():
+        frame = log.frame.drop(FILE).collect()
+    if log.rows not in (None, len(frame)):
+        # A flipped bit may change the number of rows of a row group.
+        msg, read = "the file has other rows than its footer says", f"{len(frame):,} rows"
+        raise SourceError(msg, where=log.where, found=read, hint="copy or write it again")
+    return frame
