@@ -75,22 +75,31 @@ def test_weights_are_summed_in_float64() -> None:
 
 
 def test_dropped_rows_are_reported_by_reason() -> None:
-    log = pl.DataFrame(
-        {"model": "a", "label": [1, 0, None, 1, 1, 2], "score": [0.9, 0.1, 0.5, None, float("nan"), 0.3]}
-    )
-    scan = nf.scan_predictions(log, on_invalid="drop")
+    nan = float("nan")
+    rows = [
+        (1, 0.9, 1),
+        (0, 0.1, 1),
+        (None, 0.5, 1),
+        (nan, 0.5, 1),
+        (2, 0.3, 1),
+        (1, None, 1),
+        (1, nan, 1),
+        (1, 0.5, -1),
+    ]
+    log = pl.DataFrame(rows, ["label", "score", "weight"], orient="row").with_columns(model=pl.lit("a"))
+    scan = nf.scan_predictions(log, weight="weight", on_invalid="drop")
     message = (
         r"rows dropped from the DataFrame: 1 \(label is null\), 1 \(label is neither 0 nor 1\), "
-        r"1 \(score is null\), 1 \(score is NaN\)"
+        r"1 \(score is null\), 1 \(score is NaN\), 1 \(weight is [^()]*\), 1 \(label is NaN\)"
     )
     with pytest.warns(nf.InvalidRowsWarning, match=message):
         counts = nf.count_confusion(scan, thresholds=[0.5])
     assert counts.select(COUNTS).row(0) == (1, 0, 0, 1)
     tally = tally_scan(scan_behind(scan), thresholds=[0.5])
-    assert (tally.counted, sum(tally.dropped.values())) == (2, 4)
+    assert (tally.counted, sum(tally.dropped.values())) == (2, 6)
     with pytest.warns(nf.InvalidRowsWarning, match=message):
-        rows = scan.collect().rows()
-    assert rows == [("a", True, 0.9), ("a", False, 0.1)]
+        rows = scan.collect().select("model", "label", "score", "weight").rows()
+    assert rows == [("a", True, 0.9, 1.0), ("a", False, 0.1, 1.0)]
 
 
 def test_a_key_with_nearly_as_many_values_as_rows_is_named() -> None:

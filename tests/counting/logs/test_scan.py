@@ -24,11 +24,16 @@ from tests.small_jobs import ended
 
 LOG = random_log(60)
 COLUMNS: dict[str, Any] = {"fold": "fold", "segments": ["country"]}
+BIG = 2**53  # beyond which Float64 misses whole numbers
+
+
+def log_of(labels: Any) -> pl.DataFrame:
+    return pl.DataFrame({"model": "a", "label": labels, "score": 0.5})
 
 
 def sources(folder: Path) -> dict[str, Any]:
-    LOG[:20].write_parquet(folder / "b.parquet")
-    LOG[20:].write_parquet(folder / "c.parquet")
+    LOG[:20].with_columns(extra=1).write_parquet(folder / "b.parquet")
+    LOG[20:].select(reversed(LOG.columns)).write_parquet(folder / "c.parquet")
     arrow_log = LOG.to_arrow()
     return {
         "folder": folder,
@@ -84,15 +89,8 @@ def test_the_files_of_a_delta_table_are_not_read_without_its_log(tmp_path: Path)
     table = tmp_path / "lake" / "log"
     LOG.write_delta(table, delta_write_options={"partition_by": ["fold"]})
     LOG.head(5).write_delta(table, mode="overwrite", delta_write_options={"partition_by": ["fold"]})
-    named = (
-        table.parent,
-        f"{table}/*/*.parquet",
-        f"{table}/**",
-        f"{tmp_path}/*",
-        table / "fold=1",
-        [table.parent],
-    )
-    for source in named:
+    globs = (f"{table}/*/*.parquet", f"{table}/**", f"{tmp_path}/*")
+    for source in (table.parent, *globs, table / "fold=1", [table.parent]):
         with pytest.raises(nf.SourceError, match="the files of a Delta table") as error:
             nf.scan_predictions(source)
         assert error.value.where == repr(str(table))
@@ -173,24 +171,16 @@ def test_an_error_of_a_frame_is_its_own(tmp_path: Path) -> None:
         nf.count_confusion(nf.scan_predictions([tmp_path, odd]), thresholds=[0.5])
 
 
-def test_a_broken_delta_table(tmp_path: Path) -> None:
+def test_a_broken_delta_table_and_one_without_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "_delta_log").mkdir()
     with pytest.raises(nf.SourceError, match="the Delta table cannot be read"):
         nf.scan_predictions(tmp_path)
-
-
-def test_a_delta_table_without_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "_delta_log").mkdir()
     monkeypatch.setitem(sys.modules, "deltalake", None)
     with pytest.raises(nf.MissingPackageError, match="needs deltalake") as error:
         nf.scan_predictions(tmp_path)
     assert "pip install 'nci_frames[delta]'" in str(error.value)
-
-
-def test_columns_in_another_order_and_columns_that_nobody_needs(tmp_path: Path) -> None:
-    LOG[:30].with_columns(extra=1).write_parquet(tmp_path / "a.parquet")
-    LOG[30:].select(reversed(LOG.columns)).write_parquet(tmp_path / "b.parquet")
-    assert_frame_equal(nf.scan_predictions(tmp_path, **COLUMNS).collect(), LOG)
 
 
 @pytest.mark.parametrize(
@@ -206,12 +196,27 @@ def test_columns_in_another_order_and_columns_that_nobody_needs(tmp_path: Path) 
         ([-1, 1], -1),
         ([True, False], "True"),
         ([False, True], "false"),
+        *(
+            (pl.Series([BIG + 1, BIG], dtype=dtype), positive)
+            for dtype in (pl.Int64, pl.UInt64, pl.Int128)
+            for positive in (BIG + 1, str(BIG + 1))
+        ),
+        *(
+            (pl.Series(ends, dtype=dtype), ends[0])
+            for dtype, low, high in (
+                (pl.Int8, -128, 127),
+                (pl.Int64, -(2**63), 2**63 - 1),
+                (pl.UInt64, 0, 2**64 - 1),
+            )
+            for ends in ([low, high], [high, low])
+        ),
+        *((pl.Series([1, 0], dtype=dtype), True) for dtype in (pl.Int8, pl.Float32, pl.Decimal(5, 1))),
     ],
     ids=str,
 )
 def test_labels(labels: Any, positive: Any) -> None:
-    log = pl.DataFrame({"model": "a", "label": labels, "score": [0.9, 0.1]})
-    assert nf.scan_predictions(log, positive=positive).collect()["label"].to_list() == [True, False]
+    found = nf.scan_predictions(log_of(labels), positive=positive).collect()
+    assert found["label"].to_list() == [True, False]
 
 
 @pytest.mark.parametrize("dtype", [pl.Int64, pl.Decimal(10, 2), pl.Float32])
@@ -275,45 +280,11 @@ def test_a_name_that_cannot_be_read_does_no_harm_beside_others(name: str) -> Non
     assert_frame_equal(nf.scan_predictions(log, **COLUMNS).collect(), LOG)
 
 
-def test_arrow_tables_of_other_libraries() -> None:
-    table = pa.table({"model": pa.array(["a"]).dictionary_encode(), "label": [True], "score": [0.5]})
-    assert nf.scan_predictions(table).collect().rows() == [("a", True, 0.5)]
-
-
-BIG = 2**53
-
-
-def log_of(labels: Any, **columns: Any) -> pl.DataFrame:
-    return pl.DataFrame({"model": "a", "label": labels, "score": 0.5, **columns})
-
-
-@pytest.mark.parametrize("positive", [BIG + 1, str(BIG + 1)])
-@pytest.mark.parametrize("dtype", [pl.Int64, pl.UInt64, pl.Int128])
-def test_a_whole_number_keeps_all_its_digits(positive: Any, dtype: Any) -> None:
-    log = log_of(pl.Series([BIG, BIG + 1], dtype=dtype))
-    assert nf.scan_predictions(log, positive=positive).collect()["label"].to_list() == [False, True]
-
-
-def test_labels_at_the_ends_of_their_type() -> None:
-    for dtype in (pl.Int8, pl.Int64, pl.UInt64):
-        low, high = pl.select(dtype.min(), dtype.max().alias("high")).row(0)
-        log = log_of(pl.Series([low, high], dtype=dtype))
-        for positive in (low, high):
-            found = nf.scan_predictions(log, positive=positive).collect()["label"].to_list()
-            assert found == [positive == low, positive == high]
-
-
 @pytest.mark.parametrize("positive", [float("inf"), "-inf", "1e999", float("nan"), 2**127, "9" * 400])
 @pytest.mark.parametrize("dtype", [pl.Int64, pl.Float64, pl.Decimal(5, 1)])
 def test_a_label_that_no_number_equals_is_refused(positive: Any, dtype: Any) -> None:
     with pytest.raises(nf.ParameterError, match="positive must be a"):
         nf.scan_predictions(log_of(pl.Series([1, 0], dtype=dtype)), positive=positive)
-
-
-def test_a_truth_value_is_a_number_among_numbers() -> None:
-    for dtype in (pl.Int8, pl.Float32, pl.Decimal(5, 1)):
-        scan = nf.scan_predictions(log_of(pl.Series([1, 0], dtype=dtype)), positive=True)
-        assert scan.collect()["label"].to_list() == [True, False]
 
 
 @pytest.mark.parametrize("positive", [None, 1, 1.0, "1"])
@@ -391,8 +362,6 @@ def test_drawn_rows_without_their_weights_are_told(kind: str, tmp_path: Path) ->
         with pytest.warns(nf.IgnoredWeightsWarning, match="so all shares are those of the sample"):
             scan.collect()
     nf.count_confusion(nf.scan_predictions(source, weight="weight"), thresholds=[0.5])
-
-
-def test_a_weight_of_another_log_is_no_weight_of_a_plan() -> None:
+    # A weight of another log is no weight of a plan.
     nf.count_confusion(nf.scan_predictions(drawn("kilograms")), thresholds=[0.5])
     nf.count_confusion(nf.scan_predictions(drawn().drop("stratum")), thresholds=[0.5])
