@@ -123,11 +123,7 @@ def test_short_names_have_room_in_every_table(width):
     assert {line[1:3] for line in rows} == {"a ", "b "}
     assert len(rows) == 2 * sum(line.startswith("┃model") for line in lines) > 0
     assert all("…" not in line and len(line) <= width for line in lines)
-
-
-@pytest.mark.thorough
-def test_names_of_wide_letters_have_room_in_every_table():
-    """Each of these letters takes two columns of a terminal."""
+    # Each of these letters takes two columns of a terminal.
     compared = comparison({"森林モデル": (0.82, 0.012)}, prevalence=(0.01, 0.1), beta=(1.0,))
     lines = printed(print_comparison, compared, width=80, questions=()).splitlines()
     assert sum(line.startswith("│森林モデル │") for line in lines) == 3
@@ -135,12 +131,14 @@ def test_names_of_wide_letters_have_room_in_every_table():
 
 @pytest.mark.thorough
 def test_long_names_that_begin_alike_are_told_apart_at_80_columns():
-    names = [f"gradient boosted trees, depth 6, learning rate 0.{i}, on all columns" for i in range(3)]
-    models = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(names)}
+    models = {
+        f"gradient boosted trees, depth 6, learning rate 0.{i}, on all columns": (0.5, 0.01 * (i + 1))
+        for i in range(3)
+    }
     text = printed(print_comparison, comparison(models), width=80, questions=())
     assert max(map(len, text.splitlines())) <= 80
     joined = "".join(line.split("│")[1].strip(" ") for line in text.splitlines() if line.count("│") > 2)
-    for name in names:
+    for name in models:
         assert joined.replace(" ", "").count(name.replace(" ", "")) == 5
 
 
@@ -186,10 +184,7 @@ def test_one_column_per_model(tmp_path):
     assert re.search(r"\bforest\b", done.output)
     assert re.search(r"\bg\b", done.output)
     assert "6 predictions counted" in done.output
-
-
-@pytest.mark.thorough
-def test_the_prevalence_is_estimated_of_one_column_per_model(tmp_path):
+    # The prevalence is estimated of such logs, too.
     known = pl.DataFrame({"label": [0] * 40 + [1] * 40, "f": [0.2] * 30 + [0.8] * 20 + [0.9] * 30})
     known.write_parquet(tmp_path / "known.parquet")
     known.drop("label").write_parquet(tmp_path / "traffic.parquet")
@@ -239,17 +234,7 @@ def test_a_plan_says_how_many_rows_are_needed():
     one, pair = (call("plan", "--half-width", width).output for width in ("0.05", "0.05,0.05"))
     assert one == pair
     assert "381" in one
-
-
-def test_names_of_columns_break_between_words(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    rates = ("--tpr", "0.8,0.7", "--fpr", "0.01,0.02", "--prevalence", "0.001", "--correlation", "0.5")
-    words = ended(0, "plan", "--compare", "recall", *rates).stdout.split()
-    assert words.count("discordant_") == 2
-
-
-@pytest.mark.thorough
-def test_a_plan_says_what_a_test_set_supports():
+    # What a test set supports.
     size = ["--positives", "100", "--negatives", "10000", "--tpr", "0.6"]
     done = ended(0, "plan", *size, "--fpr", "0.001")
     assert "lowest prevalence at which the test set supports precision" in done.output

@@ -79,9 +79,13 @@ def test_a_pilot_of_rows_needs_no_units_that_must_be_named_otherwise(logs):
     assert "name the column with --unit unit" in told
 
 
-def test_plan_compares():
+def test_plan_compares(monkeypatch):
     told = ended(0, "plan", "--compare", "recall", "--tpr", "0.8,0.7", "--correlation", "0.5").output
     assert re.search(r"paired\W+153\W", told)
+    # Names of columns break between words.
+    monkeypatch.setenv("COLUMNS", "80")
+    rates = ("--tpr", "0.8,0.7", "--fpr", "0.01,0.02", "--prevalence", "0.001", "--correlation", "0.5")
+    assert ended(0, "plan", "--compare", "recall", *rates).stdout.split().count("discordant_") == 2
 
 
 @pytest.mark.thorough

@@ -217,21 +217,13 @@ def count_sorted(
     """Return the distinct scores of rows in their order, and tp, fp, fn and tn at each.
 
     Rows are those of ``by_group`` for scores of type *dtype*; the first *below* have negative scores. The
-    array of rows is overwritten.
+    array of rows is overwritten. It is a loop of the library in C alone.
     """
-    if library.LIBRARY is not None:
-        sizes = np.empty(2, np.int64)
-        call(f"survey_sorted_{dtype.name}", len(rows), rows, below, sizes)
-        distinct, positives = sizes.tolist()
-        # Not one array for all, for which NumPy would ask for huge pages: not every system has them at hand.
-        threshold, (tp, fp, fn, tn) = np.empty(distinct), (np.empty(distinct, np.int64) for _ in range(4))
-        found = threshold, tp, fp, fn, tn
-        call(f"count_sorted_{dtype.name}", len(rows), rows, below, distinct, positives, *found)
-        return found
-    true_before = np.append(0, (rows & 1).cumsum(dtype=np.int64))
-    scores = np.right_shift(rows, 1, out=rows).view(dtype)
-    np.negative(scores[:below], out=scores[:below])
-    first = np.flatnonzero(np.append(True, scores[1:] != scores[:-1])[: len(scores)])
-    true, fn = true_before[-1], true_before[first]
-    tn = first - fn
-    return scores[first].astype(np.float64), true - fn, len(rows) - true - tn, fn, tn
+    sizes = np.empty(2, np.int64)
+    call(f"survey_sorted_{dtype.name}", len(rows), rows, below, sizes)
+    distinct, positives = sizes.tolist()
+    # Not one array for all, for which NumPy would ask for huge pages: not every system has them at hand.
+    threshold, (tp, fp, fn, tn) = np.empty(distinct), (np.empty(distinct, np.int64) for _ in range(4))
+    found = threshold, tp, fp, fn, tn
+    call(f"count_sorted_{dtype.name}", len(rows), rows, below, distinct, positives, *found)
+    return found

@@ -137,7 +137,9 @@ def identify(file: SourceFile, settings: CountingSettings) -> str:
     try:
         content = file_hash(file.path)
     except OSError as error:
-        raise unreadable(file, error) from error
+        gone = isinstance(error, FileNotFoundError)
+        reason = "it vanished" if gone else error.strerror or first_line(error)
+        raise SourceError.unreadable({file.path: reason}) from error
     keys = keys_of_path(file, settings)
     if not keys:
         return content
@@ -148,11 +150,3 @@ def keys_of_path(file: SourceFile, settings: CountingSettings) -> dict[str, str]
     """Return the needed columns that the folders of the path spell, as ``country=de``."""
     found = dict(file.keys)
     return {column: found[column] for column in settings.roles() if column in found}
-
-
-def unreadable(file: SourceFile, error: BaseException) -> SourceError:
-    """Build the error for a file that another library cannot read."""
-    reason = getattr(error, "strerror", None) or first_line(error)
-    if isinstance(error, FileNotFoundError):
-        reason = "it vanished"
-    return SourceError.unreadable({file.path: reason})
