@@ -19,7 +19,6 @@ from nci_frames.counting.engine.batches import read_batches
 from nci_frames.counting.engine.grid import Counted, Counts
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.memory import KEY_BYTES, Budget
-from nci_frames.counting.kernels import library
 from nci_frames.counting.kernels.rows import by_group, count_sorted
 from nci_frames.counting.logs.reading import Scan, together
 from nci_frames.schemas import rows_of_runs
@@ -92,7 +91,7 @@ def count_distinct(rows: Rows) -> tuple[NDArray[np.int64], Distinct]:
 
     The array of bits is overwritten. Weights are added in the order of the rows, so sums are reproducible.
     """
-    if rows.groups == 1 and rows.weights is None and library.LIBRARY is not None:
+    if rows.groups == 1 and rows.weights is None:
         counted = count_one(rows)
         return np.array([len(counted[0])]), counted
     labels = (rows.bits & 1).astype(np.bool_)

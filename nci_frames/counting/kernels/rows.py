@@ -33,13 +33,14 @@ class HashTable:
         """Give new hashes the next numbers."""
         first = len(self)
         self.hashes = np.concatenate([self.hashes, hashes])
-        if library.LIBRARY is None:
-            return
         # Collisions of a few groups are rare: most slots are unused, and take no space in the cache.
         bits = max(14, min(18, (16 * len(self)).bit_length()), (2 * len(self)).bit_length())
         if bits > self._bits:
             first, self._bits, self._slots = 0, bits, np.full(1 << bits, -1)
-        call("insert_groups", first, len(self), self.hashes, self._bits, self._slots)
+        if library.LIBRARY is not None:
+            call("insert_groups", first, len(self), self.hashes, self._bits, self._slots)
+        else:
+            self._slots[self._slots_of(self.hashes[first:])] = np.arange(first, len(self))
 
     def find(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the number of each hash; -1 if it is unknown."""
@@ -49,16 +50,24 @@ class HashTable:
             numbers = np.empty(len(hashes), np.int64)
             call("find_groups", len(hashes), hashes, self.hashes, self._bits, self._slots, numbers)
             return numbers
-        order = np.argsort(self.hashes)
-        found = order.take(np.searchsorted(self.hashes, hashes, sorter=order), mode="clip")
-        return np.where(self.hashes[found] == hashes, found, -1)
+        # A slot has the last of its hashes; the others are searched.
+        numbers = self._slots.take(self._slots_of(hashes))
+        others = np.flatnonzero(self.hashes.take(numbers) != hashes)
+        if len(others):
+            order = np.argsort(self.hashes)
+            found = order.take(np.searchsorted(self.hashes, hashes[others], sorter=order), mode="clip")
+            numbers[others] = np.where(self.hashes[found] == hashes[others], found, -1)
+        return numbers
+
+    def _slots_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+        return (hashes >> np.uint64(64 - self._bits)).view(np.int64)
 
 
 class Bins:
     """The bins between ascending thresholds, in the precision of the scores.
 
-    The bin of a score is the number of thresholds that it reaches. In C, a table maps cells, which are
-    monotone in the score, to bins; only in cells with thresholds, scores are compared with these.
+    The bin of a score is the number of thresholds that it reaches. A table maps cells, which are monotone in
+    the score, to bins; only in cells with thresholds, scores are compared with these.
     """
 
     def __init__(self, thresholds: Floats, dtype: type[np.floating]) -> None:
@@ -66,10 +75,20 @@ class Bins:
             self._edges = np.append(thresholds, np.nan).astype(dtype)
         self._type = np.dtype(dtype).name
         size = min(max(_CELLS, _CELLS_OF_A_THRESHOLD * len(thresholds)), _MOST_CELLS)
-        self._below = np.empty(size, np.int32)
+        self._below: NDArray[np.integer] = np.empty(size, np.int32)
         self._cells = np.zeros(4, np.int64)  # a structure of at most 32 bytes
         if library.LIBRARY is not None:
             call(f"make_cells_{self._type}", len(thresholds), self._edges, size, self._cells, self._below)
+            return
+        finite = self._edges[np.isfinite(self._edges)]
+        self._low = finite.min(initial=np.inf)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            self._scale = dtype(size) / (finite.max(initial=-np.inf) - self._low)
+        # With one finite threshold, or a range that exceeds the precision, there are no cells of equal width.
+        self._even = bool(np.isfinite(self._scale) and self._scale > 0)
+        if self._even:
+            of_cells = np.bincount(self._even_cells(self._edges[:-1]), minlength=size)
+            self._below = np.where(of_cells, -1, of_cells.cumsum())
 
     def __len__(self) -> int:
         return len(self._edges)
@@ -83,11 +102,26 @@ class Bins:
         """
         if library.LIBRARY is None:
             groups = numbers if labels is None else numbers * 2 + labels
-            return groups * len(self) + np.searchsorted(self._edges[:-1], scores, side="right")
+            return groups * len(self) + self._searched(scores)
         scores = np.ascontiguousarray(scores, self._type)
         table = self._edges, self._cells, self._below
         call(f"code_rows_{self._type}", len(scores), numbers, labels, scores, len(self) - 1, *table)
         return numbers
+
+    def _searched(self, scores: NDArray[np.floating]) -> NDArray[np.integer]:
+        if not self._even:
+            return np.searchsorted(self._edges[:-1], scores, side="right")
+        bins: NDArray[np.integer] = self._below.take(self._even_cells(scores))
+        near = np.flatnonzero(bins < 0)
+        bins[near] = np.searchsorted(self._edges[:-1], scores[near], side="right")
+        return bins
+
+    def _even_cells(self, scores: NDArray[np.floating]) -> NDArray[np.intp]:
+        """Return the cells of scores, which have equal widths here, and equal numbers of floats in C."""
+        with np.errstate(over="ignore"):
+            place = (scores - self._low) * self._scale
+        cells: NDArray[np.intp] = np.clip(place, 0, len(self._below) - 1).astype(np.intp)
+        return cells
 
 
 class CellCounts:
@@ -197,7 +231,9 @@ def by_group(
     bounds = np.append(0, rows_of.take().cumsum())
     unsigned = f"u{kind.itemsize}"
     if library.LIBRARY is None:
-        order = np.argsort(np.concatenate(numbers), kind="stable")
+        every = np.concatenate(numbers)
+        # The stable sort of 16-bit numbers is a radix sort.
+        order = np.argsort(every.astype(np.uint16) if len(bounds) <= 1 << 16 else every, kind="stable")
         rows: NDArray[np.unsignedinteger] = np.concatenate(scores).view(unsigned)
         np.left_shift(rows, 1, out=rows)
         rows |= np.concatenate(labels)
@@ -217,13 +253,21 @@ def count_sorted(
     """Return the distinct scores of rows in their order, and tp, fp, fn and tn at each.
 
     Rows are those of ``by_group`` for scores of type *dtype*; the first *below* have negative scores. The
-    array of rows is overwritten. It is a loop of the library in C alone.
+    array of rows is overwritten.
     """
-    sizes = np.empty(2, np.int64)
-    call(f"survey_sorted_{dtype.name}", len(rows), rows, below, sizes)
-    distinct, positives = sizes.tolist()
-    # Not one array for all, for which NumPy would ask for huge pages: not every system has them at hand.
-    threshold, (tp, fp, fn, tn) = np.empty(distinct), (np.empty(distinct, np.int64) for _ in range(4))
-    found = threshold, tp, fp, fn, tn
-    call(f"count_sorted_{dtype.name}", len(rows), rows, below, distinct, positives, *found)
-    return found
+    if library.LIBRARY is not None:
+        sizes = np.empty(2, np.int64)
+        call(f"survey_sorted_{dtype.name}", len(rows), rows, below, sizes)
+        distinct, positives = sizes.tolist()
+        # Not one array for all, for which NumPy would ask for huge pages: not every system has them at hand.
+        threshold, (tp, fp, fn, tn) = np.empty(distinct), (np.empty(distinct, np.int64) for _ in range(4))
+        found = threshold, tp, fp, fn, tn
+        call(f"count_sorted_{dtype.name}", len(rows), rows, below, distinct, positives, *found)
+        return found
+    true_before = np.append(0, (rows & 1).cumsum(dtype=np.int64))
+    scores = np.right_shift(rows, 1, out=rows).view(dtype)
+    np.negative(scores[:below], out=scores[:below])
+    first = np.flatnonzero(np.append(True, scores[1:] != scores[:-1])[: len(scores)])
+    true, fn = true_before[-1], true_before[first]
+    tn = first - fn
+    return scores[first].astype(np.float64), true - fn, len(rows) - true - tn, fn, tn
