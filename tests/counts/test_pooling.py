@@ -38,7 +38,6 @@ def test_counts_of_rows_and_of_weights_add_up():
     cells = ["tp", "fp", "fn", "tn"]
     for parts in ((rows, weights), (weights, rows)):
         assert_frame_equal(nf.merge_counts(*parts), whole.with_columns(pl.col(cells).cast(pl.Float64)))
-    assert nf.pool_counts(rows, over=["fold", "fold"]).equals(nf.pool_counts(rows, over="fold"))
 
 
 @pytest.mark.thorough

@@ -139,6 +139,15 @@ def test_sums_of_weights_have_no_bounds():
     assert nf.calibration_curve(logs.exact(log), prevalence=0.1)["lower"].null_count() == 0
 
 
+@pytest.mark.parametrize("bins", [None, 5])
+def test_a_higher_level_has_wider_bounds(bins):
+    counts = logs.exact(logs.probability_log(600, models=["a"]))
+    wide, narrow = (
+        nf.calibration_curve(counts, prevalence=0.1, bins=bins, level=level) for level in (0.95, 0.5)
+    )
+    assert (wide["upper"] - wide["lower"] > narrow["upper"] - narrow["lower"]).all()
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("bins", "eta"), [(None, "observed"), (None, 0.02), (5, "observed"), ([0.0, 0.1, 0.4, 1.0], 0.02)]

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.evaluation.resampling import draws, replicates, samplers
@@ -97,7 +96,6 @@ def test_columns_and_differences():
     assert cost["distinguishable"].to_list() == [False, False, True]
     assert cost["lower"][2] > 0
     assert cost["difference"][2] > 0
-    assert_frame_equal(nf.compare_best(counts.lazy(), prevalence=0.1), best, check_exact=True)
     one = nf.compare_best(counts.head(1)).row(0, named=True)
     assert (one["p_value"], one["distinguishable"], one["difference"], one["lower"]) == (1, False, None, None)
 
