@@ -1,4 +1,4 @@
-"""Counts -> areas of models as functions of the prevalence: PR-AUC as a Chebyshev series, others as lines.
+"""Counts -> areas of each model as functions of the prevalence: lines if linear, else Chebyshev series.
 
 Precision at a point, as a function of x = logit(prevalence), is TPR/(TPR + FPR·exp(-x)): analytic for complex
 x within a distance of pi from the real axis. Each rule of PR-AUC is a sum of such functions, so the
@@ -7,21 +7,20 @@ polynomial through the area at Chebyshev nodes converges geometrically, for any 
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeGuard
 
 import numpy as np
 import polars as pl
 from numpy.polynomial.chebyshev import chebval, chebvander
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Betas, Floats, Over, Places, Prevalences
+from nci_frames.base.typing import Floats, Over, Places
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.pr import PR_AUC
-from nci_frames.evaluation.crossovers.contest import Contest, Points
+from nci_frames.evaluation.crossovers.lines import lower_envelope
 from nci_frames.evaluation.crossovers.meetings import Meetings, axis_value, curve_meetings, places_along
-from nci_frames.evaluation.metrics import CalledMetric, curve_asked
-from nci_frames.evaluation.metrics.terms import eta_of, positives_said
+from nci_frames.evaluation.metrics import Metric, better_sign, rounding
 from nci_frames.schemas import COUNTS
 
 #: Largest interpolation error of an area between ``area_nodes``.
@@ -31,8 +30,6 @@ _NODES = 320
 _ROUNDING = 1e-13
 #: Grid points at which the best is determined; a model that leads only between two of them is missed.
 _PLACES = 4_001
-#: Significant digits of an area that is compared as a line; and a value larger than any finite area.
-_DIGITS, _WORST = 13, 1e300
 
 
 class AreaCurves(NamedTuple):
@@ -88,8 +85,7 @@ class AreaCurves(NamedTuple):
         best = self.everywhere(places_along("prevalence"))
         found = Meetings.together(curve_meetings(best, at, "prevalence", self.rounding))
         value = self.at(found.row, np.log(found.x) - np.log1p(-found.x))
-        names = {"model_a": self.models[found.better_below], "model_b": self.models[found.better_above]}
-        return pl.DataFrame({**names, "prevalence": found.x, "value": value})
+        return _table(self.models, found.better_below, found.better_above, found.x, value)
 
     def leaders(self) -> tuple[pl.Series, pl.Series, Floats]:
         """Return the successive best models, the models tied with each, and the prevalences between them."""
@@ -133,30 +129,16 @@ class AreaCurves(NamedTuple):
         return low if ahead(low) <= 0 else float(brentq(ahead, low, high, xtol=1e-14, rtol=1e-15))
 
 
-def area_asked(metric: str | pl.Expr, over: Over) -> Area | None:
-    """Return the area whose crossovers over an axis are asked for; None for a metric of operating points.
-
-    Raises
-    ------
-    ParameterError
-        If they cannot be found.
-    UnknownMetricError
-        If the metric is unknown.
-    """
-    area = curve_asked(metric)
-    if area is None:
-        return None
+def check_curve(metric: Metric, over: Over) -> None:
+    """Raise ParameterError if the crossovers of an area over an axis cannot be found."""
     if over == "beta":
-        msg = f"the metric {area.name!r} does not depend on beta"
+        msg = f"the metric {metric.name!r} does not depend on beta"
         raise ParameterError(msg, found="over='beta'", hint="use over='prevalence'")
-    if isinstance(area, Area) and (
-        area is PR_AUC or area.linear_in_prevalence or not area.depends_on_prevalence
-    ):
-        return area
-    why = f"it needs {area.needs}" if area.needs else "there is no search for its crossovers"
-    msg = f"the crossovers of {area.name!r} cannot be found: {why}"
-    hint = f"rank_models({area.computed_by}) ranks the models at given prevalences"
-    raise ParameterError(msg, hint=hint)
+    if metric is not PR_AUC and not is_linear(metric):
+        why = f"it needs {metric.needs}" if metric.needs else "there is no search for its crossovers"
+        msg = f"the crossovers of {metric.name!r} cannot be found: {why}"
+        hint = f"rank_models({metric.computed_by}) ranks the models at given prevalences"
+        raise ParameterError(msg, hint=hint)
 
 
 def area_curves(counts: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, AreaCurves]]:
@@ -197,33 +179,86 @@ def _nodes(count: int, start: float, end: float) -> list[float]:
     return nodes
 
 
-def contests_of(
-    frame: pl.DataFrame,
-    metric: str | pl.Expr,
-    area: Area | None,
-    over: Over,
-    prevalence: Prevalences,
-    beta: Betas,
-) -> Iterator[list[Contest]]:
-    """Yield the contests for each value of the keys: of rates, or of counts by an area that is a line."""
-    if area is not None:
-        yield from _lines(frame, area)
-        return
-    for points in Points.of_each(frame):
-        yield Contest.of_each(points, metric, over, prevalence, beta)
+def is_linear(metric: Metric) -> TypeGuard[Area]:
+    """Return whether a metric is an area that is linear in the prevalence, or does not depend on it."""
+    return isinstance(metric, Area) and (metric.linear_in_prevalence or not metric.depends_on_prevalence)
 
 
-def _lines(counts: pl.DataFrame, area: Area) -> Iterator[list[Contest]]:
-    """Yield the contest of the models that have an area, for each value of the keys.
+class LinearAreas(NamedTuple):
+    """An area of some models, as lines over the prevalence; the lowest line is the best."""
 
-    The area at prevalence 0 takes the place of the FPR, and that at 1 the place of the TPR: in between it
-    changes in proportion to the prevalence, as the share of positive decisions does.
+    models: pl.Series
+    #: 1 if higher is better, -1 if lower is.
+    sign: int
+    #: Area of each model at prevalence 0 and at prevalence 1; negated if higher is better.
+    at_0: Floats
+    at_1: Floats
+    #: Rounding error of each line at its ends.
+    rounding: Floats
+
+    def leaders(self) -> tuple[pl.Series, pl.Series, Floats]:
+        """Return the successive best models, the models tied with each, and the prevalences between them.
+
+        A model with an infinite area leads only if all areas are infinite.
+        """
+        finite = np.isfinite(self.at_0) & np.isfinite(self.at_1)
+        if not finite.any():
+            return self.models[:1], self.models.sort().implode(), np.empty(0)
+        rows = np.flatnonzero(finite)
+        found = lower_envelope(self.at_0[rows], self.at_1[rows] - self.at_0[rows])
+        inside = found.starts < 1
+        leaders, borders = rows[found.lines[inside]], found.starts[inside][1:]
+        tied = [self.models.filter(pl.Series(self._equal(leader))).sort() for leader in leaders]
+        return self.models[leaders], pl.Series(tied, dtype=pl.List(pl.String)), borders
+
+    def _equal(self, leader: int) -> Floats:
+        """Return which lines equal that of the leader."""
+        apart = (np.abs(end - end[leader]) > self.rounding[leader] for end in (self.at_0, self.at_1))
+        equal = ~(next(apart) | next(apart))
+        return np.asarray(equal & (np.isfinite(self.at_0) == np.isfinite(self.at_0[leader])))
+
+    def crossovers(self) -> pl.DataFrame:
+        """Return the crossovers of all pairs of models, and the area there."""
+        one, other = np.triu_indices(len(self.models), 1)
+        before, after = self.at_0[one] - self.at_0[other], self.at_1[one] - self.at_1[other]
+        least = np.maximum(self.rounding[one], self.rounding[other])
+        cross = (before * after < 0) & (np.minimum(np.abs(before), np.abs(after)) > least)
+        cross &= np.isfinite(before) & np.isfinite(after)
+        before, after, one, other = before[cross], after[cross], one[cross], other[cross]
+        x = before / (before - after)
+        better, worse = np.where(before < 0, [one, other], [other, one])
+        value = -self.sign * ((1 - x) * self.at_0[better] + x * self.at_1[better])
+        return _table(self.models, better, worse, x, value)
+
+
+def _table(models: pl.Series, below: Places, above: Places, x: Floats, value: Floats) -> pl.DataFrame:
+    return pl.DataFrame({"model_a": models[below], "model_b": models[above], "prevalence": x, "value": value})
+
+
+#: An area of some models as a function of the prevalence.
+AreasAlong = AreaCurves | LinearAreas
+
+
+def curves_of(counts: pl.DataFrame, metric: Metric) -> Iterator[tuple[pl.DataFrame, AreasAlong]]:
+    """Yield keys (one row) and an area of the models at every prevalence, for each value of the keys.
+
+    Models without a class are omitted.
     """
-    # Areas that differ by rounding are equal. A model whose area is infinite is worse than all others.
-    value = pl.col("value").round_sig_figs(_DIGITS)
-    value = pl.when(value.is_infinite().any()).then(_WORST).otherwise(value)
-    ends = areas_of(counts, [0.0, 1.0], [area]).group_by("model", *COUNTS.keys(counts.columns))
-    models = ends.agg(fpr=value.first(), tpr=value.last(), threshold=pl.lit(None, pl.Float64))
-    share = positives_said(eta_of(None if area.depends_on_prevalence else 1.0))
-    for points in Points.of_each(models):
-        yield [Contest(points, CalledMetric(area, share.alias(area.name)), "prevalence", None, None)]
+    return linear_areas(counts, metric) if is_linear(metric) else area_curves(counts)
+
+
+def linear_areas(counts: pl.DataFrame, area: Area) -> Iterator[tuple[pl.DataFrame, LinearAreas]]:
+    """Yield keys (one row) and the lines of the models that have an area, for each value of the keys."""
+    keys, sign = COUNTS.keys(counts.columns), better_sign(area)
+    known = areas_of(counts, [0.0, 1.0], [area]).filter(
+        pl.col("value").is_not_null().all().over("model", *keys)
+    )
+    for group in known.partition_by(keys, maintain_order=True) if keys else [known]:
+        if len(group):
+            ordered = group.sort("model", "prevalence", maintain_order=True)
+            models = ordered["model"].unique(maintain_order=True)
+            # Two values per model, or one if it does not depend on the prevalence.
+            ends = ordered["value"].to_numpy().reshape(len(models), -1)
+            moved = rounding(area, ends).max(axis=1)
+            lines = LinearAreas(models, sign, -sign * ends[:, 0], -sign * ends[:, -1], moved)
+            yield group[:1].select(keys), lines

@@ -1,16 +1,16 @@
 """Rates -> the crossovers of all pairs of models, exact where a closed form exists."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import polars as pl
 
 from nci_frames.base.typing import Betas, Frame, Over, Prevalences
-from nci_frames.evaluation.areas.pr import PR_AUC
-from nci_frames.evaluation.crossovers.areas import area_asked, area_curves, contests_of
-from nci_frames.evaluation.crossovers.contest import Contest, check_axis, check_pairs, repeated_keys
+from nci_frames.evaluation.crossovers.areas import check_curve, curves_of
+from nci_frames.evaluation.crossovers.contest import Contest, Points, check_axis, check_pairs, repeated_keys
 from nci_frames.evaluation.crossovers.meetings import Meetings, line_meetings, point_meetings
+from nci_frames.evaluation.metrics import Metric, curve_asked
 from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.schemas import COUNTS, CROSSOVERS, RATES, checked, collect
 
@@ -94,14 +94,21 @@ def find_crossovers(
     ('a', 'b', 0.053, 0.7417)
     """
     check_axis(over, prevalence)
-    area = area_asked(metric, over)
-    frame = collect(rates, RATES) if area is None else collect_counts(rates)
-    keys = RATES.keys(frame.columns)
-    if area is PR_AUC:
-        found = _of_curves(frame)
+    curve = curve_asked(metric)
+    found: Iterable[pl.DataFrame]
+    if curve is not None:
+        check_curve(curve, over)
+        frame = collect_counts(rates)
+        found = _of_areas(frame, curve)
     else:
-        contests = contests_of(frame, metric, area, over, prevalence, beta)
-        found = (_found(each) for each in itertools.chain.from_iterable(contests) if not each.constant)
+        frame = collect(rates, RATES)
+        found = [
+            _found(contest)
+            for points in Points.of_each(frame)
+            for contest in Contest.of_each(points, metric, over, prevalence, beta)
+            if not contest.constant
+        ]
+    keys = RATES.keys(frame.columns)
     table = CROSSOVERS.joined(found, frame.select(keys))
     return table.sort(*keys, "metric", "model_a", "model_b", "prevalence", "beta")
 
@@ -126,10 +133,13 @@ def _found(contest: Contest) -> pl.DataFrame:
     return repeated_keys(table, contest.points.keys)
 
 
-def _of_curves(counts: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Yield the crossovers of PR-AUC, group by group."""
-    groups = counts.group_by(pl.lit(0), *COUNTS.keys(counts.columns)).agg(pl.col("model").n_unique())
-    check_pairs(max(groups["model"], default=0))
-    for keys, curves in area_curves(counts):
-        found = curves.crossovers().with_columns(metric=pl.lit(PR_AUC.name), beta=pl.lit(None, pl.Float64))
+def _of_areas(counts: pl.DataFrame, metric: Metric) -> Iterator[pl.DataFrame]:
+    """Yield the columns of ``find_crossovers``, group by group."""
+    if not metric.depends_on_prevalence:
+        return
+    models = counts.select("model", *COUNTS.keys(counts.columns)).unique()
+    groups = models.group_by(pl.exclude("model")).len("__models") if models.width > 1 else None
+    check_pairs(len(models) if groups is None else max(groups["__models"], default=0))
+    for keys, areas in curves_of(counts, metric):
+        found = areas.crossovers().with_columns(metric=pl.lit(metric.name), beta=pl.lit(None, pl.Float64))
         yield repeated_keys(found, keys)

@@ -7,11 +7,11 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Betas, Floats, Frame, Over, Places, Prevalences
 from nci_frames.evaluation.areas.lowest import lowest_supported_prevalence
 from nci_frames.evaluation.areas.pr import PR_AUC
-from nci_frames.evaluation.crossovers.areas import TOLERANCE, AreaCurves, area_asked, area_curves, contests_of
+from nci_frames.evaluation.crossovers.areas import TOLERANCE, AreaCurves, AreasAlong, check_curve, curves_of
 from nci_frames.evaluation.crossovers.contest import Contest, Points, check_axis, repeated_keys
 from nci_frames.evaluation.crossovers.lines import LineContest, f_beta_envelope
 from nci_frames.evaluation.crossovers.meetings import axis_value, changes_of_best, places_along
-from nci_frames.evaluation.metrics import find_metric
+from nci_frames.evaluation.metrics import Metric, curve_asked, find_metric
 from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.evaluation.support.reasons import TOO_FEW_ABOVE, TOO_FEW_BELOW
 from nci_frames.evaluation.support.rule import lowest_supported, point_flags
@@ -103,33 +103,29 @@ def winner_ranges(
     """
     check_axis(over, prevalence)
     begin, stop = _range(over, start, end)
-    area = area_asked(metric, over)
-    frame = collect(rates, RATES) if area is None else collect_counts(rates)
+    curve = curve_asked(metric)
+    frame = collect(rates, RATES) if curve is None else collect_counts(rates)
     keys, tables = frame.select(RATES.keys(frame.columns)), []
-    if area is not None:
-        support = area_support(lowest_supported_prevalence(frame, metric=area.name))
-    if area is PR_AUC:
-        curves = area_curves(frame)
-        return WINNERS.joined((_ranges(*each, (begin, stop), support) for each in curves), keys)
-    for asked in contests_of(frame, metric, area, over, prevalence, beta):
+    if curve is not None:
+        check_curve(curve, over)
+        support = area_support(lowest_supported_prevalence(frame, metric=curve.name))
+        along = curves_of(frame, curve)
+        return WINNERS.joined((_ranges(*each, curve, (begin, stop), support) for each in along), keys)
+    for points in Points.of_each(frame):
+        asked = Contest.of_each(points, metric, over, prevalence, beta)
         if len(asked) > 1:
             fixed = "prevalence" if over == "beta" else "beta"
             msg = f"winner_ranges takes one {fixed}"
             raise ParameterError(msg, found=f"{len(asked)} of them", hint="call it for each")
-        (contest,) = asked
-        ends, rows = best_rows(contest, begin, stop)
-        ranges = contest.points.frame[rows].with_columns(
-            metric=pl.lit(contest.metric.label),
+        ends, rows = best_rows(asked[0], begin, stop)
+        ranges = points.frame[rows].with_columns(
+            metric=pl.lit(asked[0].metric.label),
             over=pl.lit(over),
-            tied=contest.tied(rows),
+            tied=asked[0].tied(rows),
             start=pl.Series(ends[:-1]),
             end=pl.Series(ends[1:]),
         )
-        tables.append(
-            _with_support(ranges, contest)
-            if area is None
-            else supported_prevalences(beside(ranges, support, ["model", *keys.columns]))
-        )
+        tables.append(_with_support(ranges, asked[0]))
     return WINNERS.joined(tables, keys)
 
 
@@ -198,18 +194,18 @@ def area_winners(areas: pl.DataFrame, support: pl.DataFrame, low: float, high: f
     curves = AreaCurves.through(areas, start, end, rounding=2 * TOLERANCE)
     if not len(curves.models):
         return WINNERS.joined([], pl.DataFrame())
-    return WINNERS.finish(_ranges(pl.DataFrame(), curves, (low, high), area_support(support)))
+    return WINNERS.finish(_ranges(pl.DataFrame(), curves, PR_AUC, (low, high), area_support(support)))
 
 
 def _ranges(
-    keys: pl.DataFrame, areas: AreaCurves, within: tuple[float, float], support: pl.DataFrame
+    keys: pl.DataFrame, areas: AreasAlong, metric: Metric, within: tuple[float, float], support: pl.DataFrame
 ) -> pl.DataFrame:
     """Return the ranges with the best model of each, split where its area begins to be supported."""
     models, tied, borders = areas.leaders()
     ends, kept = borders_within(borders, *within)
     columns = {"start": ends[:-1], "end": ends[1:], "model": models[kept], "tied": tied[kept]}
     table = pl.DataFrame(columns).with_columns(
-        metric=pl.lit(PR_AUC.name), over=pl.lit("prevalence"), threshold=pl.lit(None, pl.Float64)
+        metric=pl.lit(metric.name), over=pl.lit("prevalence"), threshold=pl.lit(None, pl.Float64)
     )
     return supported_prevalences(beside(repeated_keys(table, keys), support, ["model", *keys.columns]))
 
