@@ -8,7 +8,8 @@ import numpy as np
 
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.areas.area import LACKS, Area, Areas, Etas, Logs
-from nci_frames.evaluation.arrays.roc_steps import Curves, ScoreBins, Scores, edges_of
+from nci_frames.evaluation.arrays.roc_steps import Curves
+from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores, edges_of
 from nci_frames.evaluation.support.rule import SupportRule
 
 

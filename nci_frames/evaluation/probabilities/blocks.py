@@ -9,7 +9,8 @@ from nci_frames.base.arguments import check_whole
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.counts.resolution import in_precision_of
-from nci_frames.evaluation.arrays.roc_steps import Curves, ScoreBins, Scores, thresholds_of
+from nci_frames.evaluation.arrays.roc_steps import Curves
+from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores, thresholds_of
 from nci_frames.evaluation.probabilities.parts import Part
 from nci_frames.evaluation.rates.hull import upper_hull
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.typing import Field, FloatPair, Floats, Frame, Places, Prevalences
-from nci_frames.evaluation.arrays.roc_steps import Scores, thresholds_of
+from nci_frames.evaluation.arrays.score_bins import Scores, thresholds_of
 from nci_frames.evaluation.probabilities.adjust import Logged
 from nci_frames.evaluation.probabilities.blocks import Bins, Blocks, bins_of, check_bins, isotonic_blocks
 from nci_frames.evaluation.probabilities.parts import Part, Spread, of_parts

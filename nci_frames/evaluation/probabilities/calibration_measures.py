@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.typing import Field, Flags, Floats, Frame, Prevalences
-from nci_frames.evaluation.arrays.roc_steps import Edges, Scores
+from nci_frames.evaluation.arrays.score_bins import Edges, Scores
 from nci_frames.evaluation.probabilities.adjust import Logged
 from nci_frames.evaluation.probabilities.blocks import Bins, Blocks, bins_of, check_bins
 from nci_frames.evaluation.probabilities.parts import Part, of_parts

@@ -10,7 +10,7 @@ from nci_frames.base.arguments import number_list
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Field, FloatPair, Floats, Frame, Prevalences
 from nci_frames.counts.resolution import in_precision_of
-from nci_frames.evaluation.arrays.roc_steps import Scores, thresholds_of
+from nci_frames.evaluation.arrays.score_bins import Scores, thresholds_of
 from nci_frames.evaluation.probabilities.adjust import Logged
 from nci_frames.evaluation.probabilities.parts import Part, of_parts
 from nci_frames.schemas import COST_CURVE, DECISIONS, checked

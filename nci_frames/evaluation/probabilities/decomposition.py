@@ -8,7 +8,7 @@ import polars as pl
 
 from nci_frames.base.typing import Field, Floats, Frame, Prevalences
 from nci_frames.evaluation.areas.proper_scores import LOSSES, class_losses, mixed, shares
-from nci_frames.evaluation.arrays.roc_steps import Scores
+from nci_frames.evaluation.arrays.score_bins import Scores
 from nci_frames.evaluation.probabilities.adjust import Logged
 from nci_frames.evaluation.probabilities.blocks import Blocks, hull_blocks, isotonic_blocks
 from nci_frames.evaluation.probabilities.parts import Part, of_parts

@@ -8,7 +8,8 @@ import polars as pl
 
 from nci_frames.base.typing import Field, FloatPair, Floats, Frame, Prevalences, Rows
 from nci_frames.counts.strata import weighted_sums
-from nci_frames.evaluation.arrays.roc_steps import Curves, Edges, ScoreBins, of_all_parts
+from nci_frames.evaluation.arrays.roc_steps import Curves, of_all_parts
+from nci_frames.evaluation.arrays.score_bins import Edges, ScoreBins
 from nci_frames.evaluation.field.prevalences import group_prevalences
 from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
 from nci_frames.schemas import COUNTS, WEIGHT, beside, collect, has_strata

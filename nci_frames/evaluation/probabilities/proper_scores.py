@@ -11,7 +11,8 @@ from nci_frames.base.typing import Field, Frame, Names, Prevalences
 from nci_frames.evaluation.areas.area import Area, Areas, Etas
 from nci_frames.evaluation.areas.areas import areas_of, asked_areas
 from nci_frames.evaluation.areas.proper_scores import LOG_LOSS, LOSSES, Loss, class_losses, mixed
-from nci_frames.evaluation.arrays.roc_steps import Curves, ScoreBins, Scores
+from nci_frames.evaluation.arrays.roc_steps import Curves
+from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
 from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
 from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.evaluation.support.rule import PR_SUPPORT

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nci_frames.base.typing import Flags, FloatPair, Floats
-from nci_frames.evaluation.arrays.roc_steps import Curves, Edges
+from nci_frames.evaluation.arrays.roc_steps import Curves
+from nci_frames.evaluation.arrays.score_bins import Edges
 from nci_frames.evaluation.probabilities.parts import Part
 
 #: Value, lower and upper bound of each group, and the reason why it is undefined.
