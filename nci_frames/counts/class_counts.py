@@ -11,8 +11,8 @@ from nci_frames.base.arguments import check_allowed
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Option, listed, named_values
 from nci_frames.base.typing import Flags, Floats, Frame
-from nci_frames.counts.exact_sums import check_sums
 from nci_frames.counts.pooling import pool_counts, together
+from nci_frames.counts.sums import check_sums
 from nci_frames.schemas import CLASS_COUNTS, CLASS_PRIORS, COUNTS, TRUE_CLASS, WEIGHT, checked, collect
 
 #: Shares by class, or by scenario and class.

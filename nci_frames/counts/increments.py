@@ -11,7 +11,7 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
-from nci_frames.counts.exact_sums import check_sums
+from nci_frames.counts.sums import check_sums
 
 #: Maximum of groups times thresholds in a table of counts: some 3 GB.
 MOST_CELLS = 40_000_000

@@ -8,9 +8,10 @@ from nci_frames.base.arguments import check_allowed, name_list
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.typing import Frame, Names
-from nci_frames.counts.exact_sums import add_exact, check_sums
+from nci_frames.counts.exact_sums import add_exact
 from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.counts.strata import weighted_sums
+from nci_frames.counts.sums import check_sums
 from nci_frames.schemas import CELLS, COUNTS, REPEAT, WEIGHT, checked, collect, has_strata, in_runs, unflagged
 
 

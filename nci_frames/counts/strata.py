@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import named_values
 from nci_frames.base.typing import Floats, Rows
-from nci_frames.counts.exact_sums import Merged, check_sums, merged
+from nci_frames.counts.exact_sums import Merged, merged
 from nci_frames.counts.resolution import runs_with_every_score
+from nci_frames.counts.sums import check_sums
 from nci_frames.schemas import CELLS, COUNTS, WEIGHT, group_starts, has_strata, in_runs
 
 #: Extended precision, so that sums of weights are correct up to their final rounding.

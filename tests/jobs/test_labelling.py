@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 
 import nci_frames as nf
-from nci_frames.evaluation.labelling.ranges import allocate
+from nci_frames.evaluation.labelling.allocation import allocate
 from tests.cases import first_quick
 from tests.logs import once, unit_log
 

@@ -11,8 +11,8 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Frame
 from nci_frames.counts.class_counts import Priors
 from nci_frames.evaluation.classes.class_log import ClassLog, rates_of, why_not
+from nci_frames.evaluation.classes.intervals import influences, stratum_sums
 from nci_frames.evaluation.classes.mixes import Mixes, read_mixes
-from nci_frames.evaluation.classes.project_classes import influences, stratum_sums
 from nci_frames.evaluation.metrics.classes import ClassMetric, metric_of_all
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.schemas import CLASS_COMPARISONS, checked

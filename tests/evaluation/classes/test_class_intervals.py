@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
+from nci_frames.evaluation.classes.intervals import slopes
 from nci_frames.evaluation.classes.mixes import Mixes
-from nci_frames.evaluation.classes.project_classes import slopes
 from nci_frames.evaluation.metrics.classes import CLASS_METRICS
 from tests.class_logs import RATES, counts_of_rows, drawn_rows
 

@@ -6,8 +6,9 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given
 
+from nci_frames.evaluation.labelling.allocation import allocate
 from nci_frames.evaluation.labelling.goals import Cells
-from nci_frames.evaluation.labelling.ranges import allocate, spread_of
+from nci_frames.evaluation.labelling.ranges import spread_of
 
 strata = st.lists(st.tuples(st.floats(0, 100), st.integers(1, 6)), min_size=1, max_size=4)
 

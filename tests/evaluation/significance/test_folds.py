@@ -10,7 +10,7 @@ from statsmodels.stats.multitest import multipletests
 
 import nci_frames as nf
 from nci_frames.evaluation.resampling.resampling import Resampling
-from nci_frames.evaluation.significance.folds import bootstrap_test, t_test, without_spread
+from nci_frames.evaluation.significance.fold_values import bootstrap_test, t_test, without_spread
 from tests.logs import counts_at
 
 

@@ -338,7 +338,7 @@ def test_sums_that_int64_cannot_hold_are_refused(ledger, tmp_path, monkeypatch):
     # No file has so many rows: a lower limit stands for them.
     ledger.append(write_logs(tmp_path, 2, 60), thresholds=[0.5])
     most = ledger.read(by=[])["fn"].max()
-    monkeypatch.setattr("nci_frames.counts.exact_sums.MOST_ROWS", most - 1)
+    monkeypatch.setattr("nci_frames.counts.sums.MOST_ROWS", most - 1)
     with pytest.raises(nf.SchemaError, match="sum of column 'positives'"):
         ledger.read(by=[])
 
