@@ -132,7 +132,7 @@ class Pools:
         if worth is None and self.repeat is not None:
             groups = self.counts.select("model", *keys).unique()
             worth = groups.with_columns(pl.lit(self._share).alias(name) for name in CLASS_WORTH)
-        return rates if worth is None else with_worth(rates, worth)
+        return with_worth(rates, worth)
 
     def bounded(
         self, points: pl.DataFrame, *, interval: RateInterval = "wilson", level: float = 0.95

@@ -242,9 +242,13 @@ def test_what_is_not_valid_is_found_wherever_it_is():
         p=pl.when(pl.int_range(rows) != 40_001).then("p"),
         q=pl.when(pl.int_range(rows) == rows - 1).then(float("nan")).otherwise("q"),
     )
-    scan = nf.scan_classes(log, scores={"x": "p", "y": "q"}, on_invalid="drop")
+    scores = {"x": "p", "y": "q"}
+    with pytest.raises(
+        nf.InvalidRowsError, match="1 row: score is null, 1 row: score is NaN, 1 row: label is"
+    ):
+        nf.count_classes(nf.scan_classes(log, scores=scores))
     with pytest.warns(nf.InvalidRowsWarning, match=r"1 \(score is null\), 1 \(score is NaN\), 1 \(label is"):
-        found = nf.count_classes(scan)
+        found = nf.count_classes(nf.scan_classes(log, scores=scores, on_invalid="drop"))
     assert found.filter(decision="x")["rows"].to_list() == [34_999, 34_998]
 
 

@@ -9,7 +9,6 @@ from hypothesis import example, given
 from hypothesis.extra.numpy import arrays
 
 import nci_frames as nf
-from nci_frames.counting.engine.exact import Rows, count_distinct
 from nci_frames.counting.kernels import library
 from nci_frames.counting.kernels.mixing import mix_values
 from nci_frames.counting.kernels.rows import (
@@ -18,6 +17,7 @@ from nci_frames.counting.kernels.rows import (
     HashTable,
     by_group,
     cells_of_strata,
+    count_sorted,
     highest,
 )
 from tests.oracles import splitmix
@@ -203,12 +203,10 @@ def test_sorted_rows_are_counted_at_each_distinct_score(values: list[float], dty
     scores = np.sort(np.repeat(np.array(values, dtype), 3) + dtype(0))  # without a negative zero
     labels = rng.random(len(scores)) < 0.4
     bits = np.abs(scores).view(f"u{scores.itemsize}")
-    rows = Rows(1, bits << 1 | labels, (scores < 0).sum(), np.empty(0, np.uint16), None)
-    sizes, found = count_distinct(rows)
+    found = count_sorted(bits << 1 | labels, (scores < 0).sum(), scores.dtype)
     distinct = np.unique(scores).astype(np.float64)
-    assert [column.dtype for column in found[1:]] == 4 * [np.int64]
+    assert [column.dtype for column in found] == [np.float64] + 4 * [np.int64]
     assert found[0].tolist() == distinct.tolist()
-    assert sizes.tolist() == [len(distinct)]
     for counts, of_class, reached in zip(found[1:], [1, 0, 1, 0], [1, 1, 0, 0], strict=True):
         assert counts.tolist() == [sum((labels == of_class) & ((scores >= at) == reached)) for at in distinct]
 

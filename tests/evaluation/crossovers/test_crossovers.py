@@ -116,6 +116,9 @@ def test_metrics_without_a_formula_are_searched():
 
 def test_groups_of_one_class_are_left_out():
     rates = nf.compute_rates(nf.count_confusion(random_log(), thresholds=[0.0, 0.5, 1.0], by="country"))
+    assert nf.decision_map(rates).columns == [
+        "country", "lambda_start", "lambda_end", "model", "tied", "threshold", "supported", "reason",
+    ]  # fmt: skip
     lacking = rates.with_columns(
         pl.lit(None, pl.Int64).alias(name) for name in ("tp", "fp", "fn", "tn", "positives", "negatives")
     ).with_columns(tpr=pl.lit(None, pl.Float64), reason=pl.lit("not attained"))
