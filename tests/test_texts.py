@@ -41,6 +41,11 @@ def test_values_are_those_that_are_kept(first):
     check_kept("values", first, 16)
 
 
+@pytest.mark.thorough
+def test_tables_of_a_run_are_those_that_are_kept():
+    check_kept("values-of-a-run", 0, 1)
+
+
 def test_the_help_of_every_command_is_kept():
     assert list(KEPT["help"]) == list(pages_of_help()), "run `make snapshots`"
 

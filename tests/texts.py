@@ -182,6 +182,7 @@ FILES: dict[str, tuple[tuple[str, ...], Callable[[str], str]]] = {
     "errors-charts": (tuple(read("errors-charts")), partial(of_python, names=NAMES | vars(refused))),
     "errors-command-line": (tuple(read("errors-command-line")), of_command),
     "values": (tuple(read("values")), of_values),
+    "values-of-a-run": (tuple(read("values-of-a-run")), of_values),
 }
 
 

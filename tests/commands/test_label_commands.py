@@ -68,6 +68,7 @@ def test_two_models(tmp_path, monkeypatch):
     assert drawn.group_by("unit").len()["len"].unique().to_list() == [2]
 
 
+@pytest.mark.thorough
 def test_a_pilot_of_rows_needs_no_units_that_must_be_named_otherwise(logs):
     asked = ("-n", "50", "--metric", "recall", "--threshold", "2.5", "--pilot", "labelled.parquet")
     told = ended(0, "plan-labels", "traffic.parquet", *asked, "--units", "--unit", "unit").output

@@ -54,6 +54,7 @@ def test_an_svg_holds_the_models_and_numbers_its_parts_from_0(tmp_path):
     assert sorted(re.sub(r"\D", "", name) for name in ids) == ["0", "1"]
 
 
+@pytest.mark.thorough
 def test_a_pdf_has_one_page_of_the_size_of_the_chart(tmp_path):
     content = nf.save_chart(scatter(padding=0), tmp_path / "1.pdf").read_bytes()
     assert content.startswith(b"%PDF-")

@@ -339,6 +339,7 @@ def test_costs_count_by_name_and_by_call():
     assert named.equals(called)
 
 
+@pytest.mark.thorough
 def test_the_interval_of_random_rows_allows_for_the_prevalence():
     """With few labels, a cost depends most on how many of the labelled rows are positives."""
     scores = np.linspace(0, 0.06, 20_000)

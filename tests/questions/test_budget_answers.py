@@ -149,6 +149,7 @@ def test_a_budget_below_one_row_of_the_log_is_told_and_recommends_no_model():
         assert bounds.row(0) == (0, 0, 0, 0, 0)
 
 
+@pytest.mark.thorough
 def test_a_budget_of_more_than_half_of_the_rows_has_a_slider():
     question = nf.Question(prevalence=1e-3, alerts=600_000, volume=1e6)
     compared = nf.compare_models(COUNTS, prevalence=1e-3, question=question, repeats=2)

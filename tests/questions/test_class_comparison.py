@@ -157,6 +157,7 @@ def test_what_is_said_names_the_mix_the_model_and_the_nearest_change():
     assert "No unit was named" in assumption_lines(alone)[0]
 
 
+@pytest.mark.thorough
 def test_borders_are_percentages_as_the_shares_beside_them_are(tmp_path):
     found = nf.compare_classes(counts(), priors=FIELD)
     name = opening_class(found)

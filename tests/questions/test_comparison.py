@@ -227,6 +227,7 @@ def test_a_threshold_that_was_not_counted_is_named_with_its_neighbours():
     assert mixed.observed_prevalence == pytest.approx(log["label"].mean())
 
 
+@pytest.mark.thorough
 def test_scores_that_are_lower_for_positives_are_doubted():
     """On the page, too."""
     log = unit_log({"good": 2.0, "turned": -2.0, "none": 0.0}, 400, share=0.1, digits=0).drop("unit")
