@@ -31,14 +31,15 @@ def pytest_collection_finish():
 def pytest_collection_modifyitems(items):
     """Leave long examples out of the quick tests: those of pages, and of what draws or writes a report.
 
-    Files that open a page take longest: they come first, so that no worker waits for one at the end.
+    Files that open a page take longest, then that of the kept texts: they come first, so that no worker
+    waits for one at the end.
     """
     for item in (item for item in items if isinstance(item, pytest.DoctestItem)):
         if item.path.suffix == ".md" or any(item.path.is_relative_to(room) for room in LONG):
             item.add_marker(pytest.mark.thorough)
     yield
     opened = {item.path for item in items if item.get_closest_marker("browser")}
-    items.sort(key=lambda item: item.path not in opened)
+    items.sort(key=lambda item: (item.path not in opened, item.path.name != "test_texts.py"))
 
 
 @pytest.fixture(autouse=True)
