@@ -133,7 +133,9 @@ def _factors(scan: Scan, priors: Priors, logged: Any) -> dict[str, Floats]:
             missing = classes.filter(unknown).to_list()
             msg = "scores of a class whose logged share is 0 cannot be moved to other priors"
             raise ParameterError(msg, found=repr(missing), hint="give logged_priors={class: share}")
-        factors[scenario] = np.divide(shares, before, out=np.zeros(len(shares)), where=shares > 0)
+        # The logged shares change nothing, not even for a class without rows.
+        same = np.full(len(shares), float(shares is before))
+        factors[scenario] = np.divide(shares, before, out=same, where=shares > 0)
     return factors
 
 

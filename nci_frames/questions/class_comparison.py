@@ -11,7 +11,7 @@ import polars as pl
 from nci_frames.base.arguments import LEAST_BUCKETS, beta_value
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.typing import Frame
-from nci_frames.counts.class_counts import Priors, added_rows, scenarios_of
+from nci_frames.counts.class_counts import GIVEN, Priors, added_rows, scenarios_of
 from nci_frames.evaluation.classes.class_log import collected, rates_of
 from nci_frames.evaluation.classes.class_winners import winners_along
 from nci_frames.evaluation.classes.compare_class_models import compare_class_models
@@ -128,6 +128,8 @@ class ClassComparison:
         self.mixes = {name: dict(zip(self.names, mix, strict=True)) for name, mix in named}
         #: The mix of the question: its name, and the share of each class, by class and by class name.
         self.scenario, self.mix = next(iter(self.mixes.items()))
+        #: Whether the user gave it this name, which may be that of another mix, as "uniform".
+        self.named = self.scenario != GIVEN and given[self.scenario] != self.scenario
         self.shares = dict(zip(self.classes, self.mix.values(), strict=True))
         #: Names of the classes whose share can vary, as other classes have a share.
         self.varied = [name for name, share in self.shares.items() if share < 1]

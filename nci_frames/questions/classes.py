@@ -43,9 +43,9 @@ _MIXES = {
 def mix_in_words(comparison: ClassComparison) -> str:
     """Return a phrase for the mix of the question, with its largest shares."""
     name, each = comparison.scenario, sorted(comparison.shares.items(), key=lambda pair: -pair[1])
-    called = _MIXES.get(name, f"the mix {name!r}")
+    called = f"the mix {name!r}" if comparison.named else _MIXES[name]
     shares = listed([f"{of_class}: {words.percent(share)}" for of_class, share in each], 3)
-    return called if name == "uniform" else f"{called} ({shares})"
+    return called if called == _MIXES["uniform"] else f"{called} ({shares})"
 
 
 def class_answer_lines(comparison: ClassComparison) -> list[str]:
@@ -104,9 +104,12 @@ def order_along(comparison: ClassComparison, name: str) -> str:
 
 
 def _lead_whatever(leads: Iterable[Lead], share: str) -> str:
-    leaders = {lead.models: any_of(lead.models) for lead in leads}
-    lead = "lead" if len({*chain(*leaders)}) > 1 else "leads"
-    return f"In this log {' or '.join(leaders.values()) or 'no model'} {lead} whatever the share of {share}"
+    each = [lead.models for lead in leads]
+    every = dict.fromkeys(chain(*each))
+    # Of equal models only some may have a value where a class occurs that the others lack.
+    leaders = [name for name in every if all(name in models for models in each)] or [*every]
+    verb = "lead" if len(leaders) > 1 else "leads"
+    return f"In this log {any_of(leaders) if leaders else 'no model'} {verb} whatever the share of {share}"
 
 
 def opening_class(comparison: ClassComparison) -> str:
@@ -165,7 +168,7 @@ def _each_class(comparison: ClassComparison) -> pl.DataFrame:
     told = comparison.of_each_class.with_columns(shown.alias("shown"))
     rows = comparison.counts.group_by("model", pl.col("label").alias("class")).agg(pl.col("rows").sum())
     wide = told.pivot("metric", index=["model", "class"], values="shown")
-    wide = wide.join(rows, ["model", "class"], "left")
+    wide = wide.join(rows, ["model", "class"], "left").with_columns(pl.col("rows").fill_null(0))
     share = pl.col("class").replace_strict(comparison.mix, return_dtype=pl.Float64)
     return wide.sort("class", "model").select(
         pl.col("class").cast(pl.String), "model", pl.col("rows").alias(_rows(comparison)),

@@ -119,6 +119,15 @@ def test_scores_are_moved_to_several_priors_in_one_pass():
     assert same.equals(nf.count_classes(scan))
 
 
+def test_the_logged_shares_change_no_decision_even_for_a_class_without_rows():
+    log = pl.DataFrame({"model": "m", "label": ["a", "b"], "a": [0.2, 0.3], "b": [0.1, 0.4], "c": [0.7, 0.3]})
+    scan = nf.scan_classes(log, scores={name: name for name in "abc"})
+    for logged in ("observed", {"a": 0.5, "b": 0.5, "c": 0.0}):
+        found = nf.count_classes(scan, priors="observed", logged_priors=logged).drop("scenario")
+        assert found.equals(nf.count_classes(scan))
+        assert found.filter(label="a", decision="c")["rows"].item() == 1
+
+
 def test_equal_scores_zeros_of_both_signs_and_infinities():
     log = pl.DataFrame(
         {

@@ -157,6 +157,18 @@ def test_what_is_said_names_the_mix_the_model_and_the_nearest_change():
     assert "No unit was named" in assumption_lines(alone)[0]
 
 
+@pytest.mark.parametrize("name", ["uniform", "observed"])
+def test_a_mix_with_the_name_of_another_is_not_called_so(name):
+    found = nf.compare_classes(counts(units=False), priors={name: FIELD})
+    assert class_answer_lines(found)[0].startswith(
+        f"At the mix '{name}' (cat: 70 %, ant: 20 %, bee: 10 %), by"
+    )
+    word = nf.compare_classes(counts(units=False), priors={name: name})
+    assert class_answer_lines(word) == class_answer_lines(
+        nf.compare_classes(counts(units=False), priors=name)
+    )
+
+
 @pytest.mark.thorough
 def test_borders_are_percentages_as_the_shares_beside_them_are(tmp_path):
     found = nf.compare_classes(counts(), priors=FIELD)
@@ -243,6 +255,15 @@ def test_models_that_tie_everywhere_lead_together():
     one = counts(units=False).filter(model="a")
     both = nf.compare_classes(pl.concat([one, one.with_columns(model=pl.lit("twin"))]), priors=FIELD)
     assert "In this log a or twin lead whatever the share of any one class" in class_answer_lines(both)
+
+
+def test_of_equal_models_those_lead_that_have_a_value_for_every_class():
+    each = {"label": ["x", "y", "z"], "decision": ["x", "y", "z"]}
+    models = [
+        pl.DataFrame({"model": name, **each, "rows": [30, 40, rows]}) for name, rows in (("a", 0), ("b", 10))
+    ]
+    both = nf.compare_classes(pl.concat(models), priors={"x": 0.5, "y": 0.5, "z": 0.0})
+    assert "In this log b leads whatever the share of any one class" in class_answer_lines(both)
 
 
 def test_a_model_without_a_name_may_lead():

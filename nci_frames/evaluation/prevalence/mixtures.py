@@ -14,6 +14,7 @@ import polars as pl
 
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.typing import Flags, FloatPair, Floats, Rows
+from nci_frames.counts.resolution import in_precision_of
 from nci_frames.evaluation.arrays.buckets import strata_counts
 from nci_frames.schemas import beside
 
@@ -286,7 +287,7 @@ class _Group:
 def _bins(known: _Group, field: _Group) -> Bins | str:
     """Return the bins between the common thresholds, or the reason why there are none."""
     in_field = np.arange(len(field.threshold))
-    in_known = np.searchsorted(known.threshold, field.threshold)
+    in_known = np.searchsorted(known.threshold, in_precision_of(known.threshold, field.threshold))
     if not known.every_score:
         _, in_known, in_field = np.intersect1d(
             known.threshold, field.threshold, assume_unique=True, return_indices=True

@@ -241,6 +241,19 @@ def test_an_exact_reference_answers_any_threshold():
     assert refused["reason"].item() == "no threshold has enough rows on both sides"
 
 
+def test_a_score_of_an_exact_reference_reaches_its_threshold_in_the_type_of_the_scores():
+    """A Float32 score of 0.7 is positive at the threshold 0.7, in the traffic as in the reference."""
+    tenths = [place / 10 for place in range(1, 10)]
+    log = unit_log({"a": 2.0}, 3000).drop("unit")
+    log = log.with_columns(score=(1 / (1 + (-pl.col("score")).exp())).round(1).cast(pl.Float32))
+    traffic = nf.count_scores(log.filter(pl.int_range(pl.len()) % 2 == 0).drop("label"), thresholds=tenths)
+    exact, grid = (nf.count_confusion(log, thresholds=thresholds) for thresholds in ("exact", tenths))
+    for method in ("em", "adjusted_count", "matching"):
+        found = nf.estimate_prevalence(exact, traffic, method=method)
+        assert found["supported"].all()
+        assert found.equals(nf.estimate_prevalence(grid, traffic, method=method))
+
+
 def test_the_command_estimates_by_segment(tmp_path):
     paths = [tmp_path / f"{name}.parquet" for name in ("labelled", "traffic")]
     for seed, (path, eta) in enumerate(zip(paths, (0.2, 0.05), strict=True)):
