@@ -33,9 +33,9 @@ def average_over(table: Frame, /, *, over: Names) -> pl.DataFrame:
 
     %(columns of projection: std, repeats, skipped)s
 
-    ``value``, ``lower`` and ``upper`` are means of the defined values. ``threshold`` is null if it differs
-    between the values of the key. ``supported`` is true if all averaged values are supported, null if one of
-    them is null.
+    ``value``, ``lower`` and ``upper`` are means of the defined values; a bound is null if one of these values
+    lacks it. ``threshold`` is null if it differs between the values of the key. ``supported`` is true if all
+    averaged values are supported, null if one of them is null.
 
     Raises
     ------
@@ -88,8 +88,8 @@ def average_over(table: Frame, /, *, over: Names) -> pl.DataFrame:
     means = {
         "threshold": pl.when(pl.col("threshold").n_unique() == 1).then(pl.col("threshold").first()),
         "value": pl.col("value").mean().fill_nan(None),
-        "lower": pl.col("lower").mean(),
-        "upper": pl.col("upper").mean(),
+        "lower": _mean_bound("lower"),
+        "upper": _mean_bound("upper"),
         "supported": pl.col("supported").all(ignore_nulls=False),
         "reason": pl.col("reason").drop_nulls().first(),
     }
@@ -98,6 +98,12 @@ def average_over(table: Frame, /, *, over: Names) -> pl.DataFrame:
     columns["std"] = pl.col("value").std(ddof=1).fill_nan(None)
     columns |= {"repeats": defined, "skipped": values - defined}
     return schema.finish(frame.sort(*group, *gone).group_by(group, maintain_order=True).agg(**columns))
+
+
+def _mean_bound(side: str) -> pl.Expr:
+    """Return the mean of a bound; null if it is unknown for one of the values that are averaged."""
+    unknown = pl.col("value").is_not_null() & pl.col(side).is_null()
+    return pl.when(~unknown.any()).then(pl.col(side).mean()).alias(side)
 
 
 def _check_thresholds(frame: pl.DataFrame, kept: list[str], gone: list[str]) -> None:

@@ -106,6 +106,19 @@ def test_values_that_are_undefined_or_absent_are_skipped_and_counted():
     ]
 
 
+def test_a_mean_of_which_one_value_lacks_a_bound_has_no_bound():
+    table = pl.DataFrame(
+        {
+            "model": [*"aabb"], "repeat": [*"1212"], "threshold": 0.5, "metric": "recall", "prevalence": None,
+            "beta": None, "value": [0.9, 0.1, 0.9, None], "lower": [0.8, None, 0.8, None],
+            "upper": [0.95, 0.2, 0.95, None],
+        },
+        schema_overrides={"prevalence": pl.Float64, "beta": pl.Float64},
+    )  # fmt: skip
+    found = nf.average_over(table, over="repeat").select("value", "lower", "upper")
+    assert found.rows() == [(0.5, None, pytest.approx(0.575)), (0.9, 0.8, 0.95)]
+
+
 def test_values_are_averaged_at_each_threshold():
     grid = nf.compute_rates(counted(["repeat"], [0.5, 1.5]))
     each = nf.average_over(nf.project_rates(grid, metrics="recall", prevalence=0.1), over="repeat")
