@@ -200,7 +200,9 @@ def _treated(part: Part, t: Floats) -> list[FloatPair]:
     curves = part.curves
     low, high = thresholds_of(curves)
     if part.bins.exact:
-        t, scores = in_precision_of(low[np.isfinite(low)], t), [low]
+        at, scores = in_precision_of(low[np.isfinite(low)], t), [low]
+        # Rounding must not let a score of 0 reach t > 0.
+        t = np.where(at == 0, t, at)
     else:
         # Scores of a bin are below its upper end, so they reach only t below that end.
         most = np.where(curves.tied, low, np.nextafter(high, -np.inf))

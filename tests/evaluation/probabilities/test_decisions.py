@@ -71,6 +71,17 @@ def test_a_float32_score_reaches_the_threshold_that_it_was_logged_as():
     assert found["net_benefit"].item() == 0.5
 
 
+def test_a_float32_score_of_0_stays_0_where_all_rows_are_positive():
+    log = pl.DataFrame({"model": "a", "label": [1, 1, 0, 0], "score": [0.0, 0.7, 0.2, 0.5]})
+    found = [
+        nf.decision_curve(
+            logs.exact(log.cast({"score": dtype})), prevalence=1.0, threshold_probabilities=0.5, adjusted=True
+        )
+        for dtype in (pl.Float64, pl.Float32)
+    ]
+    assert [table["net_benefit"].item() for table in found] == [0.5, 0.5]
+
+
 @pytest.mark.thorough
 @given(logs.rows)
 def test_the_brier_score_is_twice_the_mean_expected_cost(rows):
