@@ -9,6 +9,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.questions.how_sure import read_independence
+from nci_frames.reporting.html import render_report
 from tests.comparisons import questions
 from tests.logs import SUMS, unit_log
 from tests.stratified import stratified_log
@@ -92,11 +93,24 @@ def test_rows_of_a_class_that_weigh_differently_have_intervals_and_tests_of_segm
     counts = nf.count_confusion(drawn, thresholds=np.arange(-2, 4.5, 0.5).tolist())
     comparison = nf.compare_models(counts, prevalence=[0.05], threshold=1.0, segments="country", repeats=50)
     assert comparison.answer["lower"].null_count() == 0
+    assert "within each class, or within each weight if a class has several, and" in render_report(comparison)
     assert comparison.segment_ranks is not None
     assert comparison.segment_ranks["p_value"].null_count() == 0
     assert comparison.shifts is not None
     tested = nf.check_projection(counts, over="country")
     assert_frame_equal(comparison.shifts.select("p_value"), tested.select("p_value"))
+
+
+def test_a_page_does_not_say_that_sums_of_weights_by_segment_have_no_segments() -> None:
+    sums = pl.DataFrame(
+        {
+            "model": "a", "country": ["at", "de"], "threshold": 0.5, "tp": [50.5, 40.2], "fp": [9.1, 8.3],
+            "fn": [12.5, 10.0], "tn": [400.2, 300.1],
+        }
+    )  # fmt: skip
+    page = render_report(nf.compare_models(sums, prevalence=[0.05], segments="country"))
+    assert "These segments, or their counts, allow no test." in page
+    assert "Without segments" not in page
 
 
 def test_the_answer_of_a_log_drawn_by_score_has_the_interval_of_its_resampled_logs() -> None:
