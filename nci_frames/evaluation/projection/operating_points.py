@@ -222,14 +222,16 @@ def _with_sure_rates(rates: pl.DataFrame, wish: Wish) -> pl.DataFrame:
     parts = (error * _OF_TPR, error * (1 - _OF_TPR)) if None not in sides else (error, error)
     sure = {}
     columns = (SURE_TPR, "tpr", "tp", "positives"), (SURE_FPR, "fpr", "fp", "negatives")
-    known = bounded_rows(rates.columns)
+    known, keys = bounded_rows(rates.columns), RATES.keys(rates.columns)
     for (name, rate, hits, rows), trials, side, part in zip(columns, known, sides, parts, strict=True):
         if side is None:
             continue
         counted = f"effective_{rows}" not in rates.columns
         hit = pl.when(possible).then(hits if counted else pl.col(rate) * trials)
         if wish.name == "precision":
-            bounds = simultaneous_interval(hit, trials, pl.col(rows), level=wish.confidence)
+            # A sum of weights is no number of rows.
+            every = trials.max().over("model", *keys) if of_strata(rates) else pl.col(rows)
+            bounds = simultaneous_interval(hit, trials, every, level=wish.confidence)
         else:
             bounds = rate_interval("clopper_pearson", hit, trials, level=1 - 2 * part)
         sure[name] = bounds[side]

@@ -137,7 +137,7 @@ def classes_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
     -------
     A row per group: model, keys; ``__positives`` and ``__negatives``, the effective numbers of rows
     (Σw)²/Σw² (Kish), null without rows; ``__drawn_positives`` and ``__drawn_negatives``, the unweighted
-    numbers; ``__mixed``, whether a class has several weights.
+    numbers of rows that weigh something; ``__mixed``, whether a class has several weights.
     """
     keys = ["model", *(key for key in COUNTS.keys(counts.columns) if key != WEIGHT)]
     strata = counts.group_by(*keys, WEIGHT).agg(pl.col(CELLS).first())
@@ -147,7 +147,7 @@ def classes_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
     for name, rows in (("positives", POSITIVES), ("negatives", NEGATIVES)):
         total, squares = (weight * rows).sum(), (weight**2 * rows).sum()
         columns[f"__{name}"] = pl.when(squares > 0).then(total**2 / squares)
-        columns[f"__drawn_{name}"] = rows.sum()
+        columns[f"__drawn_{name}"] = rows.filter(weight > 0).sum()
         several.append(((rows > 0) & (weight > 0)).sum() > 1)
     columns["__mixed"] = pl.any_horizontal(several)
     return strata.sort(*keys, WEIGHT).group_by(keys, maintain_order=True).agg(**columns)
@@ -191,7 +191,8 @@ def effective_number(
         share = (few + more) / (size + more)
         spread = variance + more**2 * (many / size) * (1 - share)
         own = (few + more) * many * size / ((size + more) * spread)
-        worth.append(np.where(many > 0, own, np.nan))
+        # Rounding of the variance must not tell a certain rate from no rows.
+        worth.append(np.where((many > 0) & (few + more > 0), own, np.nan))
     found = np.fmin(*worth)
     # Behind a rate that no row can change are all rows of the class (Kish).
     return np.where(np.isnan(found), size**2 / every, found).astype(np.float64)

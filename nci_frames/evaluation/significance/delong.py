@@ -171,7 +171,7 @@ def _delong(histogram: Histogram | StrataCounts) -> tuple[float, float]:
 def _delong_of_strata(strata: StrataCounts) -> tuple[float, float]:
     """Return the area of weighted rows and its standard error, by linearisation; NaN where undefined."""
     m, n = strata.histogram.sizes
-    drawn = [rows.sum() for rows in strata.rows.rows]
+    drawn = [rows[strata.weights > 0].sum() for rows in strata.rows.rows]
     area, of_positives, of_negatives = _placements(strata.histogram)
     if not (m and n and min(drawn) >= 2):
         return area, float("nan")

@@ -383,3 +383,19 @@ def test_whole_numbers_of_rows_may_be_of_either_type(column: str) -> None:
     rates = nf.compute_rates(nf.count_confusion(LOG))
     found = nf.select_operating_points(rates.with_columns(pl.col(column).cast(pl.Float64)), tpr=0.5)
     assert_frame_equal(found, nf.select_operating_points(rates, tpr=0.5), check_dtypes=False)
+
+
+@pytest.mark.parametrize("weight", [1e-4, 1.0, 50.0])
+def test_weights_of_any_scale_find_the_same_point_with_confidence(weight: float) -> None:
+    """The bounds of precision hold at as many thresholds as there are rows, not at their sum of weights."""
+    rng = np.random.default_rng(1)
+    label = rng.random(600) < 0.3
+    log = pl.DataFrame({"model": "a", "label": label, "score": rng.normal(1.5 * label).round(1)})
+    found = [
+        nf.select_operating_points(nf.compute_rates(counts), precision=0.15, prevalence=0.1, confidence=0.9)
+        for counts in (
+            nf.count_confusion(some, thresholds="exact")
+            for some in (log, log.with_columns(weight=pl.lit(weight)))
+        )
+    ]
+    assert found[0]["threshold"].to_list() == found[1]["threshold"].to_list() != [None]

@@ -100,3 +100,33 @@ def test_a_log_knows_a_rate_no_better_than_all_rows_of_its_traffic():
     assert rates.select((pl.col("effective_negatives") <= rows).all()).item()
     held = rates.select(pl.lit(float(norm.sf(2))).is_between("fpr_lower", "fpr_upper").mean())
     assert held.item() > 0.92
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_rate_of_one_at_minus_infinity_has_bounds(seed: int) -> None:
+    """No row can be missed there, so the effective rows are those of Kish. Rounding made them 0."""
+    log = mixed_log(seed, 400, [1.0, 33.0, 100.0])
+    log = log.with_columns(score=pl.when(pl.int_range(pl.len()) < 8).then(-np.inf).otherwise("score"))
+    lowest = nf.compute_rates(nf.count_confusion(log, thresholds="exact"), interval="wilson").row(
+        0, named=True
+    )
+    assert lowest["threshold"] == -np.inf
+    for rate, worth, of_class in (
+        ("tpr", "effective_positives", True),
+        ("fpr", "effective_negatives", False),
+    ):
+        weight = log.filter(label=of_class)["weight"]
+        kish = weight.sum() ** 2 / (weight**2).sum()
+        assert lowest[worth] == pytest.approx(kish)
+        assert lowest[f"{rate}_lower"] == pytest.approx(kish / (kish + norm.isf(0.025) ** 2))
+
+
+def test_rows_of_weight_0_tell_nothing() -> None:
+    log = mixed_log(3, 80, [1.0, 3.0])
+    more = pl.concat([log, log.with_columns(~pl.col("label"), weight=pl.lit(0.0))])
+    few, many = (nf.count_confusion(some, thresholds="exact") for some in (log, more))
+    for found in (
+        lambda counts: nf.compute_rates(counts, interval="simultaneous"),
+        lambda counts: nf.auc_interval(counts, method="delong"),
+    ):
+        assert found(few).equals(found(many))
