@@ -136,7 +136,9 @@ def chart_class_winners(
     frame = schemas.collect(winners, schemas.CLASS_WINNERS)
     keys = schemas.CLASS_WINNERS.keys(frame.columns)
     selection.one_comparison(frame.drop(keys[:1]), schemas.CLASS_WINNERS)
-    line = (pl.col(keys[0]).cast(pl.String) if keys else pl.lit("")).fill_null("missing")
+    line = pl.lit("")
+    if keys:
+        line = pl.col(keys[0]).cast(pl.String).fill_null(schemas.missing_name(frame[keys[0]]))
     rows = _won(frame).with_columns(line=line).sort(*keys, "start")
     style = theme.ModelStyle(rows["model"], among=models)
     title = _OF_CLASS if keys == ["class"] else "share of the way from the first mix to the last"

@@ -150,13 +150,10 @@ def _switches(ranges: pl.DataFrame, axis: axes.LogAxis) -> list[alt.Chart]:
 
 def _winners(ranges: pl.DataFrame, axis: axes.LogAxis, style: theme.ModelStyle) -> alt.Chart:
     """Draw the bar of winners."""
-    ends = (
-        pl.col(end).map_elements("{:.6g}".format, pl.String).replace("inf", "∞") for end in ("start", "end")
-    )
     clipped = ranges.select(
         "model",
         "threshold",
-        pl.format("{} to {}", *ends).alias("range"),
+        selection.written_range("start", "end").alias("range"),
         first=pl.col("start").clip(axis.low, axis.high),
         last=pl.col("end").clip(axis.low, axis.high),
         supported=selection.supported(ranges),

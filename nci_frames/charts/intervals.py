@@ -61,7 +61,9 @@ def chart_intervals(table: Frame, /, *, metric: str = "f_beta", models: Sequence
     name = f_beta_name(betas[0]) if metric == "f_beta" and len(betas) == 1 else title_of(metric)
     one = len(prevalence) == 1
     at = f"at prevalence {format_grid(prevalence[0])}" if one else "each at its own prevalence"
-    return draw_forest(rows, name=name, title=f"{name} of each model {at}, with its interval", models=models)
+    known = any(bound in rows.columns and rows[bound].count() for bound in ("lower", "upper"))
+    title = f"{name} of each model {at}{', with its interval' if known else ''}"
+    return draw_forest(rows, name=name, title=title, models=models)
 
 
 @schemas.checked
@@ -235,7 +237,8 @@ def chart_precision_uncertainty(
     selection.refuse_doubles(widest, "model")
     if strangers := set(bands["model"]) ^ set(widest["model"]):
         msg = "the two frames have different models"
-        found = f"{', '.join(map(repr, sorted(strangers)[:5]))} in only one of them"
+        names = sorted("null" if name is None else repr(name) for name in strangers)
+        found = f"{', '.join(names[:5])} in only one of them"
         raise ParameterError(msg, found=found, hint="make both from the same rates")
     curve = bands.filter(pl.col("prevalence") > 0).select("model", "prevalence", "value", "lower", "upper")
     selection.refuse_empty(curve["value"], "precision", bands)

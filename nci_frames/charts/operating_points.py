@@ -61,7 +61,8 @@ def chart_roc(rates: Frame, /, *, log_x: bool = False, models: Sequence[str] = (
         "model", "fpr", "tpr", "threshold", descending=[False, False, False, True], nulls_last=True
     )
     beyond = rows.filter(pl.col("fpr") > 0 if log_x else pl.lit(True))
-    selection.refuse_empty(beyond["threshold"], "point", frame, ", none with both rates")
+    why = ", none with both rates" if points.is_empty() else ", none with an FPR above 0"
+    selection.refuse_empty(beyond["threshold"], "point", frame, why)
     style = theme.ModelStyle(frame["model"].unique(), among=models)
     numbers = {"fpr": "FPR", "tpr": "TPR", "threshold": "threshold"}
     y, size = alt.Y(**axes.rate_axis("tpr", "TPR (recall)")), (420, 420)

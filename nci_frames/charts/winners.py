@@ -73,8 +73,8 @@ def chart_winner_ranges(
     seen = observed if over == "prevalence" else None
     low, high = _range(frame, over, seen)
     axis = axes.LogAxis(over, low, high)
-    rows = frame.with_columns(pl.col("start").clip(low), pl.col("end").clip(upper_bound=high))
-    rows = rows.filter(pl.col("start") < pl.col("end"))
+    written = selection.written_range("start", "end").alias("range")
+    rows = frame.with_columns(pl.col("start").clip(low), pl.col("end").clip(upper_bound=high), written)
     selection.check_rows(rows)
     style = theme.ModelStyle(frame["model"], among=models)
     base = alt.Chart(selection.finite(rows)).encode(x=axis.x("start"), x2=alt.X2("end"))
@@ -82,7 +82,7 @@ def chart_winner_ranges(
     bars = base.properties(data=selection.finite(merged))
     bars = bars.mark_bar(height=_BAR, stroke=theme.GROUND, strokeWidth=1)
     # The thresholds of one model change too often to draw borders; tooltips show them.
-    numbers = {"threshold": "threshold", "start": "from", "end": "to"}
+    tooltip = canvas.tooltip({"threshold": "threshold"}, names=("model", "range"))
     targets = base.mark_bar(height=_BAR, opacity=0)
     pale = selection.unsupported_ranges(rows, "start", "end")
     untold = base.properties(data=selection.finite(pale), name="untold")
@@ -101,7 +101,7 @@ def chart_winner_ranges(
             *([untold] if len(pale) else []),
             *hatching.hatching(strips, axis, up, height=_BAR, rise=_height),
             *canvas.named(places, axis.at("middle"), up, letters=_LETTERS),
-            canvas.layer("targets", targets, tooltip=canvas.tooltip(numbers)),
+            canvas.layer("targets", targets, tooltip=tooltip),
             _borders(merged["start"][1:].to_list(), axis),
             *axis.observed(seen),
         ],
@@ -122,8 +122,8 @@ def _borders(starts: list[float], axis: axes.LogAxis) -> alt.Chart:
 
 
 def _range(winners: pl.DataFrame, over: str, observed: float | None) -> tuple[float, float]:
-    """Return the ends of an axis that shows all borders."""
-    inner = [place for place in winners["start"][1:] if place > 0]
+    """Return the ends of an axis that shows all borders, and part of every range."""
+    inner = [place for place in (*winners["start"], *winners["end"]) if 0 < place < math.inf]
     low = min(_LEAST[over], *(place / 2 for place in inner), observed or 1.0)
     high = _MOST[over] if over == "prevalence" else max(_MOST[over], *(2 * place for place in inner), 0.0)
     return low, high

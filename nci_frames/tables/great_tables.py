@@ -97,7 +97,8 @@ def ranked_table(
     chosen = {name: v for name, v in (("beta", beta), ("prevalence", prevalence)) if v is not None}
     for name, value in chosen.items():
         if name != over:
-            frame = frame.filter((pl.col(name) / value - 1).abs() < 1e-9 if value else pl.col(name) == 0)
+            near = pl.col(name) == value  # also 0 and infinity, whose quotients are NaN
+            frame = frame.filter(near | ((pl.col(name) / value - 1).abs() < 1e-9))
     cells = None if over not in frame.columns else ranked_cells(frame, over=over, shown=shown)
     if cells is None or not cells.grid:
         msg = f"the ranking has no values of {metric!r} over {over} to show"

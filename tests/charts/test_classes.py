@@ -53,6 +53,14 @@ def test_the_winners_are_bars_with_labelled_borders():
     assert drawn.index("mix") < drawn.index("borders")
 
 
+def test_a_missing_key_and_one_of_the_name_missing_have_a_bar_each():
+    ends = {"start": {"x": 1.0, "y": 0.0}, "end": {"x": 0.0, "y": 1.0}}
+    winners = nf.class_winners(class_counts(("a", "b")), metric="accuracy", **ends)
+    keyed = pl.concat(winners.with_columns(day=pl.lit(day, pl.String)) for day in ("missing", None))
+    rows = rows_of(nf.chart_class_winners(keyed).to_dict(), "bars")
+    assert {row["line"] for row in rows} == {"missing", "missing (null)"}
+
+
 def test_the_mix_is_marked_whatever_the_type_of_the_classes():
     for classes in ([False, True], [datetime(2026, 1, 2, 3), datetime(2026, 1, 3)]):
         kinds = pl.Series(classes).dt.cast_time_unit("ns") if classes[0] else pl.Series(classes)

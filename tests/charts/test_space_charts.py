@@ -44,6 +44,36 @@ def test_the_order_of_the_rows_does_not_change_the_bar():
     assert nf.chart_winner_ranges(ranges.reverse()).to_dict() == drawn
 
 
+@pytest.mark.parametrize(
+    ("over", "ends"), [("prevalence", (1e-9, 1e-7)), ("beta", (1e-3, 1e-2)), ("beta", (20, 50))]
+)
+def test_ranges_beyond_the_usual_axis_are_drawn(over, ends):
+    known = nf.compute_rates(counts_at([60, 61], [1, 20], 100, 1000))
+    ranges = nf.winner_ranges(known, metric="f_beta", over=over, start=ends[0], end=ends[1])
+    drawn = nf.chart_winner_ranges(ranges).to_dict()
+    bars = rows_of(drawn, "bars")
+    assert (bars[0]["start"], bars[-1]["end"]) == ends
+    low, high = layers(drawn)["bars"]["encoding"]["x"]["scale"]["domain"]
+    assert low < ends[0]
+    assert ends[1] < high
+
+
+def test_the_tooltip_of_a_range_names_its_ends_not_those_of_the_axis():
+    known = nf.compute_rates(counts_at([60, 61], [1, 20], 100, 1000))
+    rows = rows_of(
+        nf.chart_winner_ranges(nf.winner_ranges(known, metric="f_beta", over="beta")).to_dict(), "targets"
+    )
+    assert rows[0]["range"].startswith("0 to ")
+    assert rows[-1]["range"].endswith(" to ∞")
+
+
+def test_a_title_tells_of_intervals_only_if_there_are_any():
+    known = nf.compute_rates(counts_at([60, 61], [1, 20], 100, 1000))
+    alone = nf.project_rates(known, metrics="f_beta", prevalence=0.1)
+    title = nf.chart_intervals(alone).to_dict()["title"]
+    assert title == {"text": "F1 of each model at prevalence 0.1", "subtitle": "without intervals"}
+
+
 def test_a_rank_of_a_value_that_the_log_does_not_support_is_dotted():
     frame = ranking(rates()).with_columns(supported=pl.col("prevalence") > 0.001, reason=pl.lit(too_few(900)))
     spec = nf.chart_rank_over_prevalence(frame).to_dict()

@@ -4,10 +4,12 @@ import math
 
 import pytest
 
+import nci_frames as nf
 from nci_frames.tables.cells import pick_evenly
 from nci_frames.tables.great_tables import ranked_table
 from nci_frames.tables.numbers import UNDEFINED, format_grid, format_value
 from tests.comparisons import BETAS, GRID, MODELS, comparison
+from tests.logs import counts_at
 
 
 def test_the_best_is_bold_and_ranks_stand_beside_the_values():
@@ -41,6 +43,17 @@ def test_undefined_values_have_a_note_and_tables_over_beta_need_a_prevalence():
     table = ranked_table(projection, metric="f_beta", over="beta", prevalence=0.01).as_raw_html()
     assert "0.1" in table
     assert format_grid(BETAS[-1]) in table
+
+
+@pytest.mark.parametrize("beta", [0.0, 2.0, math.inf])
+def test_each_beta_of_the_ranking_has_a_table(beta):
+    counts = counts_at([60, 80], [1, 20], 100, 1000)
+    points = nf.project_rates(
+        nf.compute_rates(counts), metrics="f_beta", prevalence=[0.1], beta=[0, 2, math.inf]
+    )
+    table = ranked_table(nf.rank_models(points), metric="f_beta", beta=beta).as_raw_html()
+    for value in points.filter(beta=beta)["value"]:
+        assert f'value="{value!r}"' in table
 
 
 @pytest.mark.parametrize(

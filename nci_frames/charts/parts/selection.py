@@ -144,7 +144,7 @@ def refuse_doubles(rows: pl.DataFrame, *place: str) -> None:
     values = {"value", "lower", "upper", "rank", "gap"}
     varying = [c for c in same.columns if c not in values and same[c].n_unique() > 1]
     *rest, last = place
-    msg = f"the frame has several rows for one {', '.join(rest)} and {last}"
+    msg = f"the frame has several rows for one {' and '.join(filter(None, (', '.join(rest), last)))}"
     found = f"{same.height} rows that differ in {', '.join(map(repr, varying)) or 'the value only'}"
     hint = "select one operating point, and one value of each key, before drawing"
     raise ParameterError(msg, found=found, hint=hint)
@@ -189,6 +189,12 @@ def unsupported_ranges(ranges: pl.DataFrame, start: str, end: str) -> pl.DataFra
     """Merge adjacent unsupported ranges, whatever their model."""
     told = ranges.with_columns(supported=supported(ranges))
     return merged_ranges(told, start, end, same="supported").filter(~pl.col("supported"))
+
+
+def written_range(*ends: str) -> pl.Expr:
+    """Return each range in words, for tooltips, since an axis may end within it."""
+    texts = (pl.col(end).map_elements("{:.6g}".format, pl.String).replace("inf", "∞") for end in ends)
+    return pl.format("{} to {}", *texts)
 
 
 def merged_ranges(ranges: pl.DataFrame, start: str, end: str, *, same: str = "model") -> pl.DataFrame:
