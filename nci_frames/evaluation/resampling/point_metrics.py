@@ -148,8 +148,11 @@ def _best_of(values: Floats, thresholds: int, sign: int) -> Floats:
 
 
 def has_no_limits(prevalence: Sequence[float], beta: Sequence[float]) -> bool:
-    """Return whether no F-beta is a limit case: the formula of its definition holds everywhere."""
-    return all(0 < eta <= 1 for eta in prevalence) and all(0 < weight < np.inf for weight in beta)
+    """Return whether no F-beta is a limit case: the formula of its definition holds everywhere.
+
+    Nor may the square of beta over- or underflow.
+    """
+    return all(0 < eta <= 1 and 0 < weight * weight * eta < np.inf for eta in prevalence for weight in beta)
 
 
 def best_f_beta(cells: Cells, prevalence: Sequence[float], beta: Sequence[float]) -> Floats:

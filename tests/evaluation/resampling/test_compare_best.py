@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.evaluation.resampling import draws, replicates, samplers
@@ -231,6 +232,15 @@ def test_own_thresholds_are_those_of_each_model():
     )
     assert found["value"].to_list() == best["value"].to_list()
     assert found["distinguishable"].to_list() == [True, False] * 2
+
+
+@pytest.mark.parametrize(("beta", "limit"), [(1e-200, 0.0), (1e200, np.inf)])
+def test_a_beta_whose_square_is_no_number_is_its_limit(beta, limit):
+    counts = nf.count_confusion(random_log(), thresholds="exact", by=[])
+    asked = {"threshold": "own", "prevalence": 0.1, "repeats": 100}
+    for compare in (nf.compare_best, nf.probability_best):
+        found, expected = (compare(counts, beta=each, **asked).drop("beta") for each in (beta, limit))
+        assert_frame_equal(found, expected)
 
 
 def test_what_does_not_vary_has_no_width_however_large_the_lead():
