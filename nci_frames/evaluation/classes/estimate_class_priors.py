@@ -17,6 +17,8 @@ from nci_frames.schemas import BUCKET, CLASS_COUNTS, ESTIMATED_PRIORS, checked
 
 #: Largest number of EM steps, and the change of a share at which they stop.
 _STEPS, _STILL = 20_000, 1e-10
+#: Largest share of a class that is 0: EM steps stop before they reach it.
+_NOTHING = 1e-6
 #: Most rows of the traffic per row of the reference, in any class; with more, EM steps are too short.
 _MOST_EACH = 20
 #: Least singular value of the distributions of decisions; below it the classes cannot be separated.
@@ -180,7 +182,7 @@ def _fit(rows: Floats, traffic: Floats, mix: Floats, laws: Floats) -> float:
     statistic = np.maximum(2 * (free - likelihood(laws, np.einsum("c,mcd->md", mix, laws))), 0)
     met = (rows.sum(axis=1) + traffic > 0).sum(axis=1)
     # One model has as many degrees of freedom as decisions, minus the classes of the mix.
-    freedom = met - (mix > _STILL).sum() if len(rows) == 1 else met - 1
+    freedom = met - (mix > _NOTHING).sum() if len(rows) == 1 else met - 1
     p_values = np.where(freedom > 0, chdtrc(np.maximum(freedom, 1), statistic), 1.0)
     return float(min(1.0, len(rows) * p_values.min()))
 

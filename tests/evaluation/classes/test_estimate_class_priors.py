@@ -3,8 +3,9 @@
 import numpy as np
 import polars as pl
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import xlogy
+from scipy.stats import chi2
 
 import nci_frames as nf
 from tests.class_logs import RATES, drawn_rows
@@ -85,6 +86,27 @@ def test_the_mix_is_the_likeliest_where_it_ends_at_a_border():
     found = mix_of((reference, traffic), level=0.999)
     assert found["prior"].to_list() == pytest.approx(mix, abs=1e-4)
     assert found["prior"].min() < 1e-6
+
+
+def test_a_class_that_the_traffic_lacks_is_no_parameter_of_the_fit():
+    """The statistic is that of the rows of two classes, and EM leaves 10⁻⁹ of the third."""
+    reference = np.array([[70, 10, 10, 10], [30, 210, 30, 30], [2, 3, 40, 5]])
+    traffic = np.array([455, 350, 70, 125])
+
+    def lost(share):
+        mix, rates = np.array([share, 1 - share]), reference[:2] / reference[:2].sum(axis=1, keepdims=True)
+        for _ in range(500):  # the likeliest rates at this mix
+            joint = mix[:, None] * rates
+            rates = reference[:2] + traffic * joint / joint.sum(axis=0)
+            rates /= rates.sum(axis=1, keepdims=True)
+        own = reference[:2] / reference[:2].sum(axis=1, keepdims=True)
+        free = xlogy(reference[:2], own / rates).sum()
+        return 2 * (free + xlogy(traffic, traffic / traffic.sum() / (mix @ rates)).sum())
+
+    best = minimize_scalar(lost, bounds=(0.4, 0.8), method="bounded", options={"xatol": 1e-9})
+    found = mix_of((reference, traffic), level=0.999)
+    assert found["prior"].to_list() == pytest.approx([best.x, 1 - best.x, 0], abs=1e-5)
+    assert found["fit_p_value"][0] == pytest.approx(chi2.sf(best.fun, 2), rel=1e-5)
 
 
 @pytest.mark.long
