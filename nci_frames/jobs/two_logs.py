@@ -13,7 +13,8 @@ from nci_frames.counting.count import count_confusion
 from nci_frames.counting.logs.scan import scan_predictions
 from nci_frames.counting.logs.units import unit_buckets
 from nci_frames.counting.thresholds.grids import Thresholds
-from nci_frames.counts.pooling import pooled_to, without_rates
+from nci_frames.counts.pooling import pooled_to, together
+from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.projection.decomposition import decompose_difference
 from nci_frames.evaluation.projection.operating_points import select_operating_points
@@ -21,7 +22,16 @@ from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.significance.shift import check_projection
 from nci_frames.jobs.field_file import read_table
 from nci_frames.jobs.publishing import POINTER, Shelf
-from nci_frames.schemas import BUCKET, COUNTS, DECOMPOSITION, WEIGHT, beside, collect, with_key_texts
+from nci_frames.schemas import (
+    BUCKET,
+    CELLS,
+    COUNTS,
+    DECOMPOSITION,
+    WEIGHT,
+    beside,
+    collect,
+    with_key_texts,
+)
 from nci_frames.tables.numbers import UNDEFINED, format_value
 
 #: Key that separates the two logs, and its values.
@@ -72,21 +82,26 @@ def compare_logs(
     Raises
     ------
     ParameterError
-        If the two were counted at different thresholds.
+        If the two were counted at different thresholds, or one as sums of weights.
+    SchemaError
+        If a segment has different types in the two.
     NciFramesError
         As reading, counting and evaluating do.
     """
     # Check the names of the metrics before counting.
     for name in metrics:
         called_metric(name)
-    sides = [_counts(place, thresholds, segments, columns) for place in (before, after)]
+    sides = [whole_counts(_counts(place, thresholds, segments, columns)) for place in (before, after)]
     units = [BUCKET] if all(BUCKET in side.columns for side in sides) else []
     if any(WEIGHT in side.columns for side in sides):
         one = pl.lit(1.0).alias(WEIGHT)
         sides = [side if WEIGHT in side.columns else side.with_columns(one) for side in sides]
     sides = [pooled_to(side, [*segments, *units, WEIGHT]) for side in _alike(sides)]
+    if not all("resolution" in side.columns for side in sides):
+        sides = [side.drop("resolution", strict=False) for side in sides]
     named = zip((BEFORE, AFTER), sides, strict=True)
-    both = pl.concat([side.with_columns(pl.lit(name).alias(SIDE)) for name, side in named], how="diagonal")
+    hint = "count both with the same keys"
+    both = together([side.with_columns(pl.lit(name).alias(SIDE)) for name, side in named], CELLS, hint)
     found = []
     for keys in ([], segments) if segments else ([],):
         rates = compute_rates(pooled_to(both, [SIDE, *keys, WEIGHT]))
@@ -175,7 +190,7 @@ def _counts(
         return count_confusion(predictions, thresholds=thresholds, by=by)
     hint = "a run or report has it if its tables are written as Parquet"
     table = read_table(str(saved), "the file of counts", where=repr(str(saved)), hint=hint)
-    frame = without_rates(collect(table, COUNTS, strata=True))
+    frame = collect(table, COUNTS, strata=True)
     for key in segments:
         if key not in frame.columns:
             raise SchemaError.missing_column(key, "segments", repr(str(saved)), frame.columns)

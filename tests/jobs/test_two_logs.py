@@ -97,6 +97,18 @@ def test_the_scores_are_told_if_all_values_are_defined_also_with_weights(tmp_pat
     assert "forest: prevalence 0.200 → 0.500" in ended(0, "compare", *paths, "--weight", "w").output
 
 
+def test_logs_whose_columns_do_not_fit_together_are_refused(tmp_path):
+    before, after = (written(tmp_path / f"{name}.parquet", prevalence=0.2, hits=0.8) for name in "ab")
+    other = pl.read_parquet(after).with_columns(country=pl.lit(43), w=pl.int_range(4000) / 100)
+    other.write_parquet(after)
+    told = ended(3, "compare", before, after, "--segments", "country").stderr
+    assert "column 'country' has different types" in told
+    assert "String, Int32" in told
+    pl.read_parquet(before).with_columns(w=pl.lit(1.0)).write_parquet(before)
+    for paths in ((before, after), (after, before)):
+        assert "these counts are sums of weights" in ended(2, "compare", *paths, "--weight", "w").stderr
+
+
 @pytest.mark.long
 def test_runs_reports_and_counts_stand_for_their_logs(tmp_path):
     write_nights(tmp_path / "logs", 2)
