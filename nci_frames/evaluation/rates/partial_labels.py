@@ -12,6 +12,7 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import quantity
 from nci_frames.base.normal import normal_quantile, two_sided_p_values
 from nci_frames.base.typing import FloatPair, Floats, Frame
+from nci_frames.counts.resolution import in_precision_of
 from nci_frames.counts.scores_as_counts import scores_as_counts
 from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
@@ -239,7 +240,7 @@ def _steps(shares: Mapping[float, float]) -> FloatPair:
 
 def _designed(thresholds: Floats, begins: Floats, shares: Floats) -> Floats:
     """Return the number of rows that each labelled row of a bin represents by design."""
-    lowest = np.append(-np.inf, thresholds)
+    lowest, begins = np.append(-np.inf, thresholds), in_precision_of(thresholds, begins)
     unknown = np.setdiff1d(begins, lowest)
     if len(unknown):
         raise ParameterError.out_of_range("shares", unknown.tolist()[0], "given at thresholds of the counts")

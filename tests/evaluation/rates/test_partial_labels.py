@@ -145,3 +145,12 @@ def test_intervals_of_precision_hold_it_and_known_thresholds_keep_their_target(s
     chosen = nf.select_operating_points(rates, tpr=0.6, confidence=0.95)["threshold"].drop_nulls()
     assert len(chosen) > 0.5 * logs
     assert (norm.sf(chosen.to_numpy(), loc=2.0) >= 0.6).mean() >= 0.93
+
+
+def test_shares_begin_at_scores_of_float32_as_at_those_of_float64():
+    """Shares of 1 from score 0.7 on and 1/10 below: of 8 and 6 + 1 rows they make tp 8 and fp 6 + 10."""
+    log = pl.DataFrame({"model": "a", "label": [1] * 8 + [0] * 7, "score": [0.7] * 14 + [0.3]})
+    for dtype in (pl.Float32, pl.Float64):
+        counts = nf.count_confusion(log.with_columns(pl.col("score").cast(dtype)), thresholds="exact")
+        found = nf.correct_partial_labels(counts, shares={-math.inf: 0.1, 0.7: 1.0})
+        assert found.select("tp", "fp", "fn", "tn").rows() == [(8.0, 16.0, 0.0, 0.0), (8.0, 6.0, 0.0, 10.0)]
