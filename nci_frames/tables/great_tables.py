@@ -29,6 +29,7 @@ _NOTE, _SHADED = "Small number: rank, 1 is best. Bold: best.", " Shading: value 
 _NOTE_GROUPED = "Letter: a may be the best of all, b the best of those that are left, and so on."
 _NOTE_DOUBTFUL = "Grey with ?: the log cannot tell this value at this prevalence ({})."
 _NOTE_UNDEFINED = f"{UNDEFINED} undefined: the rates behind it, or its own denominator, are empty."
+_NOTE_LACKING = f"{UNDEFINED} the ranking has no row of this model there."
 
 
 class _Table(GT):
@@ -79,7 +80,7 @@ def ranked_table(
     Returns
     -------
     great_tables.GT
-        Rows are ordered by rank in the first column; undefined values are a dash.
+        Rows are ordered by rank in the first column; values that are undefined or missing are a dash.
 
     Examples
     --------
@@ -105,11 +106,16 @@ def ranked_table(
         found = quantity(frame.height, "row") + "".join(f", {n} {v:g}" for n, v in chosen.items())
         hint = "include this metric, prevalence and beta when computing the frame"
         raise ParameterError(msg, found=found, hint=hint)
-    table = _cells_table(cells, metric=metric, over=over)
+    there = frame.filter(pl.col(over).is_in(cells.grid))["value"]
+    dashes = {
+        _NOTE_UNDEFINED: there.null_count() > 0,
+        _NOTE_LACKING: len(there) < len(cells.grid) * len(cells.rows),
+    }
+    table = _cells_table(cells, dashes, metric=metric, over=over)
     return table if title is None else table.tab_header(trusted(_literal(title)))
 
 
-def _cells_table(cells: RankedCells, *, metric: str, over: str) -> GT:
+def _cells_table(cells: RankedCells, dashes: Mapping[str, bool], *, metric: str, over: str) -> GT:
     grid = cells.grid
     columns, fills = ([f"{kind}{i}" for i in range(len(grid))] for kind in ("c", "fill"))
     rows = [(model, *map(_text, row), *map(_shade, row)) for model, row in cells.rows]
@@ -131,7 +137,7 @@ def _cells_table(cells: RankedCells, *, metric: str, over: str) -> GT:
         _NOTE + _SHADED: True,
         _NOTE_GROUPED: any(cell.group is not None for cell in every),
         _NOTE_DOUBTFUL.format(cells.doubt): cells.doubt is not None,
-        _NOTE_UNDEFINED: any(cell.value is None for cell in every),
+        **dashes,
     }
     for note, needed in notes.items():
         if needed:

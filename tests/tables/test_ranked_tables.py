@@ -2,6 +2,7 @@
 
 import math
 
+import polars as pl
 import pytest
 
 import nci_frames as nf
@@ -43,6 +44,15 @@ def test_undefined_values_have_a_note_and_tables_over_beta_need_a_prevalence():
     table = ranked_table(projection, metric="f_beta", over="beta", prevalence=0.01).as_raw_html()
     assert "0.1" in table
     assert format_grid(BETAS[-1]) in table
+
+
+def test_a_model_without_a_row_is_not_said_to_be_undefined():
+    counts = pl.concat([counts_at([60], [1], 100, 1000), counts_at([60, 80], [1, 20], 200, 1000)[1:]])
+    points = nf.project_rates(nf.compute_rates(counts), metrics="precision", prevalence="observed")
+    assert points["prevalence"].n_unique() == points["model"].n_unique() == 2
+    table = ranked_table(nf.rank_models(points), metric="precision").as_raw_html()
+    assert f"{UNDEFINED} the ranking has no row of this model there." in table
+    assert f"{UNDEFINED} undefined" not in table
 
 
 @pytest.mark.parametrize("beta", [0.0, 2.0, math.inf])
