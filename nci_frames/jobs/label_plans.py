@@ -10,8 +10,14 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import beta_value, check_allowed, check_whole
-from nci_frames.base.errors import FewLabelsWarning, IgnoredUnitsWarning, ParameterError, SourceError
-from nci_frames.base.messages import Call, Option
+from nci_frames.base.errors import (
+    FewLabelsWarning,
+    IgnoredUnitsWarning,
+    InvalidRowsError,
+    ParameterError,
+    SourceError,
+)
+from nci_frames.base.messages import Call, Option, listed
 from nci_frames.base.typing import Frame
 from nci_frames.counting.count import count_confusion, tally_scan
 from nci_frames.counting.drawing.model_rows import ModelRows, one_model
@@ -197,7 +203,7 @@ class PlanOptions:
     def _pairs(self, scan: Scan, models: tuple[str, str]) -> Planner:
         """Return the units by the models that flag them, and the expected positives of each kind."""
         limits, parts = self._limits(models), CERTAIN
-        counted = count_flags(scan, limits)
+        counted = _flagged(scan, limits)
         found = {row["stratum"]: row for row in counted.iter_rows(named=True)}
         units = np.array([found[k]["units"] if k in found else 0 for k in range(len(FLAGGED))], np.float64)
         if self.pilot is not None:
@@ -232,6 +238,22 @@ class PlanOptions:
                 each = "give one number, or one of each model"
                 raise ParameterError(msg, found=f"{dict(given)}", hint=each)
         return {model: float(given[model]) for model in models}
+
+
+def _flagged(scan: Scan, limits: Mapping[str, float]) -> pl.DataFrame:
+    """Count the units by the models that flag them; a model that the log lacks is named before all else."""
+    try:
+        counted, error = count_flags(scan, limits), None
+    except InvalidRowsError as unpaired:
+        counted, error = pl.DataFrame(), unpaired
+    if counted.is_empty():
+        there = scan.models_there()
+        for model in limits:
+            if model not in there:
+                known = f"models {listed(map(repr, there), 20)}"
+                raise ParameterError(f"the log has no model {model!r}", where=scan.source.where, found=known)
+        raise error or SourceError("no row is valid, so there is nothing to label", where=scan.source.where)
+    return counted
 
 
 def _whole_units(scan: Scan, model: object) -> Scan:

@@ -255,6 +255,24 @@ def test_a_comparison_labels_the_units_on_which_the_models_differ():
     assert gains["value"][0] == pytest.approx(observed, abs=0.02)
 
 
+@pytest.mark.parametrize("models", [("mew", "odl"), ("new", "odl")])
+@pytest.mark.parametrize("pilot", [False, True])
+def test_a_comparison_of_a_model_that_the_log_lacks_says_so(models, pilot):
+    log = unit_log({"old": 0.2, "new": 0.2}, 100, share=0.5, alike=0.9).with_columns(
+        pl.col("score").clip(0, 1)
+    )
+    asked = {"budget": 90, "metric": "recall", "threshold": 0.5, "compare": models}
+    known = log.with_columns(pl.col("model").replace({"new": models[0], "old": models[1]}))
+    missing = next(model for model in models if model != "new")
+    with pytest.raises(
+        nf.ParameterError, match=rf"the log has no model '{missing}'(.|\n)*models 'new', 'old'"
+    ):
+        nf.plan_labels(log.drop("label"), pilot=known if pilot else None, **asked)
+    plan = nf.plan_labels(log.drop("label"), **asked | {"compare": ("new", "old")})
+    with pytest.raises(nf.ParameterError, match="the plan is that of another log"):
+        nf.draw_labels(known.drop("label"), plan).collect()
+
+
 def estimates(log, plan, threshold, repeats, seed=0):
     """Recall and precision at a threshold by labels of the plan, many times; of no positive recall is 1/2."""
     rng = np.random.default_rng(seed)

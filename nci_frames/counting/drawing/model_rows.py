@@ -161,7 +161,7 @@ class Draw:
     def need_rows(self, counted: Rows) -> None:
         """Raise ParameterError unless the strata have the numbers of rows in the plan."""
         planned = self.plan["rows"].to_numpy()
-        if not counted.any():
+        if not counted.any() and "flagged_by" not in self.plan.columns:
             one_model(self.log.scan.models_there(), self.log.named)
         if (counted != planned).any():
             place = int((counted != planned).argmax())
