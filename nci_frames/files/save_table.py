@@ -108,6 +108,9 @@ def _flat(table: pl.DataFrame, form: str) -> pl.DataFrame:
 
 def _check_types(table: pl.DataFrame, form: str) -> None:
     for name, dtype in table.schema.items():
+        if form == "Parquet" and dtype in (pl.Int128, pl.UInt128):
+            where, wanted = f"the table to write as {form}", "of a type that Parquet has"
+            raise SchemaError.wrong_type(name, where, str(dtype), wanted, "cast it to Int64 or String")
         flat = form == "Parquet" or not (dtype.is_nested() or dtype == pl.Binary)
         if dtype == pl.Object or not flat:
             where, wanted = f"the table to write as {form}", "a text, number, date or Boolean"
