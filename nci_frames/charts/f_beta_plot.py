@@ -176,9 +176,10 @@ def _winners(ranges: pl.DataFrame, axis: axes.LogAxis, style: theme.ModelStyle) 
 
 def _significance(rows: pl.DataFrame, axis: axes.LogAxis) -> alt.Chart:
     """Draw a mark at each beta where the best model is significantly better than all others."""
-    best = pl.col("p_value").is_null() & ~pl.col("distinguishable")
-    others = pl.col("distinguishable").filter(~best)
-    winner, told = pl.col("model").filter(best).first(), others.all().fill_null(value=False)
+    # Null means that there is no test, so the model may be as good.
+    best = pl.col("p_value").is_null() & pl.col("distinguishable").eq_missing(other=False)
+    others = pl.col("distinguishable").fill_null(value=False).filter(~best)
+    winner, told = pl.col("model").filter(best).first(), others.any() & others.all()
     of_beta = rows.group_by("beta").agg(winner, others=(~others).cast(pl.Int64).sum(), told=told)
     alone = of_beta.sort("beta")
     selection.check_rows(alone)

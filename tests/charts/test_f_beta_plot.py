@@ -69,6 +69,22 @@ def test_the_significance_bar_says_where_all_others_are_told_from_the_best(told)
     assert len(rows) == 6
 
 
+def test_the_best_is_not_said_to_be_significantly_better_than_a_model_without_a_test():
+    comparisons, winners = frames()
+    untested = comparisons.with_columns(
+        p_value=pl.lit(None, pl.Float64),
+        distinguishable=pl.when(pl.col("mean") == pl.col("mean").max().over("beta")).then(
+            pl.lit(value=False)
+        ),
+    )
+    assert untested["distinguishable"].null_count() == len(BETAS)
+    rows = rows_of(nf.chart_f_beta_plot(untested, winners).to_dict(), "significance")
+    assert {(row["told"], row["others"]) for row in rows} == {(False, 1)}
+    alone = comparisons.filter(model="a").with_columns(distinguishable=pl.lit(value=False), p_value=None)
+    rows = rows_of(nf.chart_f_beta_plot(alone, winners).to_dict(), "significance")
+    assert not any(row["told"] for row in rows)
+
+
 @pytest.mark.thorough
 def test_curves_can_be_of_few_models_and_the_bars_are_of_all():
     comparisons, winners = frames("abcd")
