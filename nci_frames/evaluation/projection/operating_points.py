@@ -230,7 +230,8 @@ def _with_sure_rates(rates: pl.DataFrame, wish: Wish) -> pl.DataFrame:
         hit = pl.when(possible).then(hits if counted else pl.col(rate) * trials)
         if wish.name == "precision":
             # A sum of weights is no number of rows.
-            every = trials.max().over("model", *keys) if of_strata(rates) else pl.col(rows)
+            known_rows = pl.col(f"effective_{rows}").max().over("model", *keys)
+            every = known_rows if of_strata(rates) else pl.col(rows)
             bounds = simultaneous_interval(hit, trials, every, level=wish.confidence)
         else:
             bounds = rate_interval("clopper_pearson", hit, trials, level=1 - 2 * part)

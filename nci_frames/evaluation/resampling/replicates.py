@@ -272,7 +272,9 @@ def _at_risk(one: Replicates, area: Area, lowest: float, worth: float | None = N
     unseen = np.zeros_like(whole.negatives)
     rows = whole.negatives.sum()
     independent = one.sizes[1] if worth is None else worth * rows
-    unseen[0] = np.ceil(_UNSEEN * rows / independent) if independent else 0
+    most = _UNSEEN * rows / independent if independent else 0
+    # Sums of weights may be below 1.
+    unseen[0] = np.ceil(most) if np.issubdtype(unseen.dtype, np.integer) else most
     negatives = np.stack([whole.negatives, whole.negatives + unseen])
     value, worst = area.replicated(Logs(np.stack([whole.positives] * 2), negatives, whole), etas)
     supported = np.array([eta is None or eta >= lowest for eta in etas])

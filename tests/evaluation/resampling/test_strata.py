@@ -177,3 +177,22 @@ def test_a_model_may_lack_rows_as_heavy_as_its_own_only() -> None:
     logs = (mixed_log(0, weights=own).with_columns(model=pl.lit(name)) for name, own in weights.items())
     counts = nf.count_confusion(pl.concat(logs), thresholds=[0.0, 1.0])
     assert [of_model.mixed for of_model in strata_counts(counts)] == [30.0, 4000.0]
+
+
+@pytest.mark.parametrize("weight", [1 / 4000, 20.0])
+def test_models_are_told_apart_by_weights_of_any_scale(weight: float) -> None:
+    """At a prevalence that the log does not support, the rows that it may lack weigh what its rows do."""
+    rng = np.random.default_rng(1)
+    label = rng.random(4000) < 0.1
+    log = pl.concat(
+        pl.DataFrame({"model": model, "label": label, "score": rng.normal(distance * label).round(2)})
+        for model, distance in (("a", 4.0), ("b", 1.5))
+    )
+    plain, scaled = (
+        nf.compare_best(
+            nf.count_confusion(some, thresholds="exact"), metric="pr_auc", prevalence=0.001, repeats=100
+        )
+        for some in (log, log.with_columns(weight=pl.lit(weight)))
+    )
+    assert plain["distinguishable"].to_list() == [False, True]
+    assert_frame_equal(scaled, plain)
