@@ -75,7 +75,8 @@ def worst_sentence(comparison: Comparison, /) -> str | None:
     ranks = comparison.segment_ranks
     if ranks is None:
         return None
-    judged, unjudged = ranks.drop_nulls("value"), ranks.filter(pl.col("value").is_null())["reason"]
+    judged = ranks.drop_nulls("distinguishable")
+    unjudged = ranks.filter(pl.col("distinguishable").is_null())["reason"]
     worse, shifted = judged.filter("distinguishable", is_worse(comparison)).height, ranks["shifted"].sum()
     # Segments with too few positives were not tested for different scores either.
     parts = [f"None of {quantity(len(ranks), 'segment')} can be judged: {in_brief(unjudged)}"]
@@ -110,7 +111,7 @@ def _lines(comparison: Comparison, named: str, most: int) -> list[str]:
     at = f"{judged_model(comparison)} at threshold {format_threshold(comparison.segment_threshold)}"
     if comparison.question.area is not None:
         at += f", by {metric_name(comparison)}"
-    tested, named_rows = len(ranks.drop_nulls("value")), with_key_texts(ranks, comparison.segments)
+    tested, named_rows = len(ranks.drop_nulls("distinguishable")), with_key_texts(ranks, comparison.segments)
     worse = named_rows.filter(is_worse(comparison)).head(most)
     lines = [_segment_line(row, comparison, tested) for row in worse.iter_rows(named=True)]
     return [f"{named}, {at}: {told[:1].lower()}{told[1:].rstrip('.')}", *lines]

@@ -94,7 +94,9 @@ def worst_first(comparison: Comparison, /) -> pl.DataFrame:
         (pl.lit(value=True), "as the rest"),
     )
     unknown = pl.col("reason").fill_null("undefined")
-    return ranks.with_columns(verdict=pl.when(pl.col("value").is_null()).then(unknown).otherwise(verdict))
+    alone = apart.is_null() & ~pl.col("shifted").fill_null(value=False)
+    untold = pl.col("value").is_null() | alone
+    return ranks.with_columns(verdict=pl.when(untold).then(unknown).otherwise(verdict))
 
 
 def _untested(comparison: Comparison) -> pl.DataFrame:

@@ -260,19 +260,21 @@ def _with_numbers(
     return table.with_columns(pl.Series(name, column, nan_to_null=True) for name, column in found.items())
 
 
+_ALONE = "the metric is undefined in the rest"
 _NUMBERS = [column.name for column in SEGMENT_RANKS.columns if column.numeric and column.null == TOO_FEW]
 
 
 def _withheld(table: pl.DataFrame, few_positives: str, level: float) -> pl.DataFrame:
     """Remove the numbers of segments with too few rows, and add the decisions for the others."""
     few = first_reason((~pl.col("__enough"), few_positives), (pl.col("negatives") == 0, "no negatives"))
+    alone = pl.when(pl.col("value").is_not_null() & pl.col("rest_value").is_null()).then(pl.lit(_ALONE))
     numbers = table.with_columns(pl.when("__known").then(pl.col(_NUMBERS)))
     return numbers.with_columns(
         pl.when(pl.col("shift_p_value").is_not_null()).then("class").alias("class"),
         distinguishable=pl.col("adjusted") < 1 - level,
         shifted=pl.col("shift_adjusted") < 1 - level,
         supported=pl.col("supported") & few.is_null(),
-        reason=pl.coalesce(few, "reason"),
+        reason=pl.coalesce(few, "reason", alone),
     )
 
 

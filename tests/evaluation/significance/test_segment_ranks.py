@@ -12,6 +12,7 @@ import nci_frames as nf
 from nci_frames.evaluation.rates.intervals import exact_bounds
 from nci_frames.evaluation.significance.propagation import p_values, propagated
 from nci_frames.questions.segment_lines import segment_lines, worst_sentence
+from nci_frames.questions.segments import worst_first
 from nci_frames.tables.numbers import format_value
 from tests.cases import first_quick
 from tests.logs import counts_at, counts_of_bins, unit_log
@@ -333,3 +334,20 @@ def test_segments_whose_rows_weigh_nothing_or_lack_a_class_cannot_be_judged() ->
     ranks = nf.rank_segments(counts, segments="part", threshold=1.0)
     assert sorted(ranks.filter(pl.col("value").is_null())["part"]) == ["negative", "weightless"]
     assert ranks.drop_nulls("value")["lower"].null_count() == 0
+
+
+def test_a_segment_whose_rest_has_no_positive_is_not_said_to_be_as_the_rest():
+    counts = pl.DataFrame({
+        "model": "a", "country": ["at", "de"], "threshold": 0.5,
+        "tp": [80, 0], "fp": [10, 5], "fn": [20, 0], "tn": [990, 495],
+    })  # fmt: skip
+    ranks = nf.rank_segments(counts, segments="country", threshold=0.5)
+    assert ranks.select("country", "rest_value", "distinguishable", "reason").rows() == [
+        ("at", None, None, "the metric is undefined in the rest"),
+        ("de", None, None, "fewer than 20 positives"),
+    ]
+    comparison = nf.compare_models(counts, segments=["country"], question=nf.Question(threshold=0.5))
+    assert worst_sentence(comparison) == (
+        "None of 2 segments can be judged: the metric is undefined in the rest, or fewer than 20 positives."
+    )
+    assert worst_first(comparison)["verdict"].to_list() == ranks["reason"].to_list()
