@@ -147,7 +147,9 @@ def with_support(table: pl.DataFrame, told: pl.DataFrame, keys: Sequence[str]) -
 
     All values of *told* with the same *keys*, prevalence and, if it has one, beta must be supported.
     """
-    at = [*keys, "__own", *(["beta"] if "beta" in told.columns else [])]
+    # The own prevalence of a model is a quotient of sums of weights, which may be rounded in two ways.
+    several = told.select(pl.col("__own").n_unique().over(keys).max() > 1).item()
+    at = [*keys, *(["__own"] if several else []), *(["beta"] if "beta" in told.columns else [])]
     flags = told.group_by(at, maintain_order=True).agg(
         pl.col("supported").all(ignore_nulls=False), why=pl.col("reason").drop_nulls().first()
     )

@@ -196,3 +196,14 @@ def test_models_are_told_apart_by_weights_of_any_scale(weight: float) -> None:
     )
     assert plain["distinguishable"].to_list() == [False, True]
     assert_frame_equal(scaled, plain)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_support_is_told_however_sums_of_weights_are_rounded(seed: int) -> None:
+    log = pl.concat(
+        [mixed_log(seed, 600, [1 / 0.29, 1 / 0.07, 1 / 0.613]).with_columns(model=pl.lit(m)) for m in "ab"]
+    )
+    best = nf.probability_best(
+        nf.count_confusion(log, thresholds=[0.0, 1.0]), metric="f_beta", threshold=1.0, repeats=100
+    )
+    assert best["supported"].to_list() == [True, True]
