@@ -154,6 +154,8 @@ def draw_forest(
         subtitle = "bars: from the lower to the upper bound" if bounds else "without intervals"
     told = [column for column in ("segment", "place", "verdict") if column in rows.columns]
     shown = rows.select("model", "value", *bounds, *told, supported=selection.supported(rows))
+    if "upper" in bounds and shown["upper"].is_infinite().any():
+        shown = shown.with_columns(open=pl.col("upper").is_infinite().fill_null(value=False))
     y = alt.Y(field=of, type="nominal", title=None, sort=sort, axis=alt.Axis(labelLimit=240))
     base = alt.Chart(selection.finite(shown)).encode(y=y, color=canvas.colour(style, legend=None))
     if "verdict" in told:
@@ -171,6 +173,10 @@ def draw_forest(
     layers = [points.properties(name="points")]
     if bounds:
         bars = base.mark_rule(strokeWidth=3, opacity=0.55)
+        if "open" in shown.columns:
+            # JSON has no infinity, so that bars without an end are drawn to the edge.
+            ends = bars.transform_filter("datum.open")
+            layers.insert(0, canvas.layer("open", ends, x=alt.X("lower:Q"), x2=alt.X2Value("width")))
         layers.insert(0, canvas.layer("bars", bars, x=alt.X("lower:Q"), x2=alt.X2("upper")))
     if whole is not None:
         mark = alt.Chart(pl.DataFrame({"whole": [whole]})).mark_rule(**theme.RULE)

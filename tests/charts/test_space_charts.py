@@ -67,6 +67,19 @@ def test_the_tooltip_of_a_range_names_its_ends_not_those_of_the_axis():
     assert rows[-1]["range"].endswith(" to ∞")
 
 
+def test_a_bar_without_an_upper_end_is_drawn_to_the_edge():
+    known = nf.compute_rates(counts_at([70, 80], [1, 200], 100, 1000), interval="hoeffding")
+    table = nf.project_rates(known, metrics="lr_plus", prevalence=0.1, band=True)
+    assert table["upper"].is_infinite().to_list() == [True, False]
+    spec = nf.chart_intervals(table, metric="lr_plus").to_dict()
+    assert [(row["model"], row["upper"] is None) for row in rows_of(spec, "open") if row["open"]] == [
+        ("a", True)
+    ]
+    (only,) = layers(spec)["open"]["transform"]
+    assert only == {"filter": "datum.open"}
+    assert layers(spec)["open"]["encoding"]["x2"] == {"value": "width"}
+
+
 def test_a_title_tells_of_intervals_only_if_there_are_any():
     known = nf.compute_rates(counts_at([60, 61], [1, 20], 100, 1000))
     alone = nf.project_rates(known, metrics="f_beta", prevalence=0.1)
