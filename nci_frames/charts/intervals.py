@@ -147,6 +147,9 @@ def draw_forest(
     selection.refuse_empty(rows["value"], "value", rows)
     style = theme.ModelStyle(rows["model"], among=models)
     of, by, pixels = ("segment", "place", 18) if "segment" in rows.columns else ("model", "value", 26)
+    if by == "value" and rows["value"].is_infinite().any():
+        # JSON has no infinity, by which to sort.
+        rows, by = rows.with_columns(place=pl.col("value").rank("ordinal", descending=not rising)), "place"
     rises = rising or by == "place"
     sort = alt.EncodingSortField(field=by, op="max", order="ascending" if rises else "descending")
     bounds = [name for name in ("lower", "upper") if name in rows.columns and rows[name].count()]

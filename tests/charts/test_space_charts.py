@@ -80,6 +80,18 @@ def test_a_bar_without_an_upper_end_is_drawn_to_the_edge():
     assert layers(spec)["open"]["encoding"]["x2"] == {"value": "width"}
 
 
+def test_an_infinite_value_is_the_highest():
+    known = nf.compute_rates(counts_at([70, 60], [1, 0], 100, 1000), interval="wilson")
+    table = nf.project_rates(known, metrics="lr_plus", prevalence=0.1, band=True)
+    spec = nf.chart_intervals(table, metric="lr_plus").to_dict()
+    sort = layers(spec)["points"]["encoding"]["y"]["sort"]
+    assert (sort["field"], sort["order"]) == ("place", "ascending")
+    assert [row["model"] for row in sorted(rows_of(spec, "points"), key=lambda row: row["place"])] == [
+        "b",
+        "a",
+    ]
+
+
 def test_a_title_tells_of_intervals_only_if_there_are_any():
     known = nf.compute_rates(counts_at([60, 61], [1, 20], 100, 1000))
     alone = nf.project_rates(known, metrics="f_beta", prevalence=0.1)
