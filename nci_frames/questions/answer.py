@@ -214,7 +214,9 @@ class AskedLog:
         if not self.question.own or self.log.judged is None:
             return table
         judged = self._kept_at("judged", prevalence, self._cross_fitted, self.places)
-        found = beside(table, judged, _AT).with_columns(value="__judged", **widened("__judged"))
+        found = beside(table, judged, _AT).with_columns(
+            value="__judged", optimistic="value", **widened("__judged")
+        )
         return found.drop("__judged")
 
     def _with_strata(self, table: pl.DataFrame) -> pl.DataFrame:

@@ -21,6 +21,9 @@ def for_the_first(ranked: pl.DataFrame, metric: Metric, *, at: str = "prevalence
     Only models whose intervals overlap with that of the first could have ranked first: their number corrects
     the level (Bonferroni over these alone, as in Zrnic and Fithian (2024), doi:10.48550/arXiv.2212.09009).
 
+    The interval of a value that other rows judge than those that chose its threshold is that of the
+    ``optimistic`` value, so its distance is measured from there.
+
     A metric varies less near the end of its range, so a lucky log shows too little variation. If the range is
     finite, the distance of the bound is therefore stretched in log-odds.
     """
@@ -36,12 +39,17 @@ def for_the_first(ranked: pl.DataFrame, metric: Metric, *, at: str = "prevalence
     wider = {number: normal_quantile(1 - (1 - _LEVEL) / max(number, 1)) / usual for number in {*numbers}}
     factor = np.array([wider[number] for number in numbers], np.float64)
     side = "lower" if better_sign(metric) > 0 else "upper"
-    bounds = {side: ("value", metric.lower, metric.upper)}
+    value = pl.col("value")
+    if "optimistic" in ranked.columns:
+        # From an infinite value no distance is known.
+        value = pl.when(pl.col("optimistic").is_finite()).then("optimistic").otherwise("value")
+    bounds = {side: (value, metric.lower, metric.upper)}
     for bound in {"pos_fraction_lower", "pos_fraction_upper"} & {*ranked.columns}:
-        bounds[bound] = "pos_fraction", 0.0, 1.0
+        bounds[bound] = pl.col("pos_fraction"), 0.0, 1.0
     honest = []
     for bound, (value, *ends) in bounds.items():
-        stretched = _stretched(ranked[value].to_numpy(), ranked[bound].to_numpy(), factor, *ends)
+        of = ranked.select(value).to_series().to_numpy()
+        stretched = _stretched(of, ranked[bound].to_numpy(), factor, *ends)
         honest.append(pl.when(first).then(pl.Series(bound, stretched, nan_to_null=True)).otherwise(bound))
     return ranked.with_columns(honest)
 

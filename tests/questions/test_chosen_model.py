@@ -37,6 +37,17 @@ def test_only_rivals_count_and_only_the_worse_side_moves():
     assert cost.select("lower", "upper").row(0) == (2.0, pytest.approx(3 + factor))
 
 
+def test_the_distance_of_a_bound_is_that_from_the_value_on_the_rows_that_chose_the_threshold():
+    given = table([(0.85, 0.8, 0.95), (0.84, 0.75, 0.92)]).with_columns(optimistic=pl.Series([0.9, 0.88]))
+    factor = norm.ppf(1 - 0.025 / 2) / norm.ppf(1 - 0.025)
+    value, bound = (math.log(share / (1 - share)) for share in (0.9, 0.8))
+    lower = for_the_first(given, asked_metric("g_mean"))["lower"][0]
+    assert lower == pytest.approx(1 / (1 + math.exp(-value - (bound - value) * factor)))
+    # An infinite value has no distance.
+    endless = given.with_columns(optimistic=pl.Series([math.inf, 2.0]))
+    assert for_the_first(endless, asked_metric("lr_plus"))["lower"][0] == pytest.approx(0.85 - 0.05 * factor)
+
+
 def test_the_alerts_of_the_first_model_allow_for_its_choice_on_both_sides():
     shares = [(0.1, 0.05, 0.15), (0.1, 0.06, 0.16)]
     named = ["pos_fraction", "pos_fraction_lower", "pos_fraction_upper"]
