@@ -15,7 +15,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 def format_value(value: float | None) -> str:
     """Format the value of a metric with three significant digits.
 
-    >>> [format_value(v) for v in (0.9234, 0.04567, 1.0, 0.0000123, 0.0, None)]
+    >>> [format_value(v) for v in (0.9234, 0.04567, 1.0, 0.0000123, -0.0, None)]
     ['0.923', '0.0457', '1.000', '1.23 × 10⁻⁵', '0.000', '–']
     >>> [format_value(v) for v in (13.685, -1234.5)]
     ['13.7', '−1,234']
@@ -27,7 +27,7 @@ def format_value(value: float | None) -> str:
     if abs(value) >= 9.995:
         return (f"{value:.1f}" if abs(value) < 99.95 else f"{value:,.0f}").replace("-", _MINUS)
     if value == 0 or abs(value) >= 0.0995:
-        return f"{value:.3f}".replace("-", _MINUS)
+        return f"{value:z.3f}".replace("-", _MINUS)
     if abs(value) >= 0.000995:
         return f"{value:#.3g}".replace("-", _MINUS)
     mantissa, power = _parts(value)
