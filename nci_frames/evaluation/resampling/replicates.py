@@ -259,7 +259,11 @@ def _gaps(areas: pl.DataFrame, by: list[str]) -> dict[Any, list[float]]:
 
 def _unknown(gaps: dict[Any, list[float]], one: Replicates) -> Floats:
     group = one.histogram.group.row(0)
-    return np.array([gaps[*group, eta] for eta in one.cases["prevalence"]]).T
+    etas = one.cases["prevalence"].to_list()
+    if len(etas) == 1 and (*group, etas[0]) not in gaps:
+        # The observed prevalence is a quotient of sums of weights, which may be rounded in two ways.
+        etas = [eta for *at, eta in gaps if tuple(at) == group]
+    return np.array([gaps[*group, eta] for eta in etas]).T
 
 
 def _at_risk(one: Replicates, area: Area, lowest: float, worth: float | None = None) -> Floats:
