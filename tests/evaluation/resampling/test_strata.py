@@ -203,8 +203,8 @@ def test_support_is_told_however_sums_of_weights_are_rounded(seed: int) -> None:
     log = pl.concat(
         [mixed_log(seed, 600, [1 / 0.29, 1 / 0.07, 1 / 0.613]).with_columns(model=pl.lit(m)) for m in "ab"]
     )
-    counts = nf.count_confusion(log, thresholds=[0.0, 1.0])
-    best = nf.probability_best(counts, metric="f_beta", threshold=1.0, repeats=100)
+    two, four = (nf.count_confusion(log, thresholds=grid) for grid in ([0.0, 1.0], [-0.5, 0.0, 1.0, 2.0]))
+    best = nf.probability_best(two, metric="f_beta", threshold=1.0, repeats=100)
     assert best["supported"].to_list() == [True, True]
     # On a grid, bounds need the certified ones at the same prevalence.
-    assert nf.compare_best(counts, metric="pr_auc", repeats=100)["lower"].is_not_null().all()
+    assert nf.compare_best(four, metric="pr_auc", repeats=100)["lower"].is_not_null().all()
