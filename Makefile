@@ -89,8 +89,9 @@ bench: $(VENV)/.dev ## time counting against DuckDB, Polars, NumPy and scikit-le
 bench-report: $(VENV)/.dev ## time comparisons and reports, write the table of docs/performance.md (5 minutes, 2 GB)
 	$(BIN)/python benchmarks/report.py --write
 
-bench-default: $(VENV)/.dev ## time "auto", the report and files of other writers, write the tables of docs/performance.md (5 minutes, 3 GB)
+bench-default: $(VENV)/.dev ## time "auto", the report, files of other writers, weights, labels and classes, write the tables of docs/performance.md (10 minutes, 5 GB)
 	$(BIN)/python benchmarks/default_path.py --write
+	$(BIN)/python benchmarks/other_paths.py --write
 
 mutants: $(VENV)/.dev ## change the package by chance in N places, tell which changes the quick tests miss (1 hour; SEED=1 N=120)
 	$(BIN)/python -m benchmarks.mutants --seed $(SEED) --count $(N)

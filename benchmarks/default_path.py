@@ -24,6 +24,7 @@ from pathlib import Path
 from own_memory import peak_bytes
 
 ROOT = Path(__file__).parents[1]
+PROGRAM = Path(__file__).resolve()
 PAGE = ROOT / "docs" / "performance.md"
 START, END = "<!-- default: from here", "<!-- default: to here -->"
 #: What Polars writes unless it is told otherwise.
@@ -183,19 +184,10 @@ def report(file: Path) -> dict[str, float | str]:
         return {"seconds": time.perf_counter() - begin, "first": first, "GB": peak / 1e9, "told": told}
 
 
-def run_apart(what: str, file: Path) -> dict[str, float | str]:
-    """Make one run in a process of its own."""
+def run_apart(what: str, file: Path, program: Path = PROGRAM) -> dict[str, float | str]:
+    """Make one run of a program in a process of its own."""
     environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'benchmarks'}"}
-    command = [
-        sys.executable,
-        "-W",
-        "ignore",
-        str(Path(__file__).resolve()),
-        "--run",
-        what,
-        "--file",
-        str(file),
-    ]
+    command = [sys.executable, "-W", "ignore", str(program), "--run", what, "--file", str(file)]
     begin = time.perf_counter()
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     found: dict[str, float | str] = {"seconds": time.perf_counter() - begin}
@@ -256,6 +248,15 @@ def tables(runs: int, folder: Path) -> list[str]:
     return lines
 
 
+def put_tables(lines: list[str], start: str, end: str) -> None:
+    """Put tables into docs/performance.md between two marks."""
+    before, rest = PAGE.read_text(encoding="utf-8").split(start, 1)
+    note, after = rest.split("-->", 1)
+    after = after.split(end, 1)[1]
+    text = f"{before}{start}{note}-->\n\n" + "\n".join(lines) + f"\n\n{end}{after}"
+    PAGE.write_text(text, encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--runs", type=int, default=3)
@@ -272,11 +273,7 @@ def main() -> None:
         lines = tables(given.runs, Path(folder))
     print("\n".join(lines))
     if given.write:
-        before, rest = PAGE.read_text(encoding="utf-8").split(START, 1)
-        note, after = rest.split("-->", 1)
-        after = after.split(END, 1)[1]
-        text = f"{before}{START}{note}-->\n\n" + "\n".join(lines) + f"\n\n{END}{after}"
-        PAGE.write_text(text, encoding="utf-8")
+        put_tables(lines, START, END)
 
 
 if __name__ == "__main__":
