@@ -153,7 +153,7 @@ def chart_class_winners(
     borders = alt.Chart(selection.finite(starts)).encode(y=up)
     borders = borders.mark_text(**theme.NOTE | {"align": "left", "dx": 3, "color": theme.GROUND})
     shown = canvas.tooltip({"start": "from", "end": "to"}, names=(*keys, "model", "equal"))
-    mix = {} if priors is None else one_mix("priors", _with_shares(priors))
+    mix = {} if priors is None else one_mix("priors", scenarios_of(priors, words=False))
     of = {"line": pl.Series([*mix], strict=False).cast(pl.String), "share": [*mix.values()]}
     marked = pl.DataFrame(of, {"line": pl.String, "share": pl.Float64}).filter(pl.col("line").is_in(named))
     ticks = alt.Chart(marked).encode(y=up).mark_tick(color=theme.INK, opacity=1, thickness=3, size=_LINE)
@@ -272,10 +272,8 @@ def chart_class_simplex(
     shown = canvas.tooltip({}, names=("model", "equal"))
     # Names are placed slightly outside the corners.
     outside = {"across": [-0.06, 1.06, 0.5], "third": [-0.04, -0.04, 1.08]}
-    mixes = {} if priors is None else _with_shares(priors)
-    read = (
-        read_priors(mixes, pl.Series(classes), observed=None, needed=np.zeros(3, np.bool_)) if mixes else {}
-    )
+    mixes, optional = {} if priors is None else scenarios_of(priors, words=False), np.zeros(3, np.bool_)
+    read = read_priors(mixes, pl.Series(classes), observed=None, needed=optional) if mixes else {}
     of = [(name, *mix) for name, mix in read.items()]
     named = {share: f"share of {name}" for share, name in zip(_SHARES, classes, strict=True)}
     marked = pl.DataFrame(of, {"scenario": pl.String, **dict.fromkeys(_SHARES, pl.Float64)}, orient="row")
@@ -298,16 +296,6 @@ def chart_class_simplex(
         width=_SIDE,
         height=height,
     )
-
-
-def _with_shares(priors: Mapping[Any, Any] | pl.DataFrame) -> dict[str, Mapping[Any, float]]:
-    """Return the mixes to mark by name; raise ParameterError if one is a word."""
-    mixes = scenarios_of(priors)
-    for name, mix in mixes.items():
-        if isinstance(mix, str):
-            msg, hint = "a mix that a chart marks must have shares", "give {class: share}"
-            raise ParameterError(msg, where=f"scenario {name!r}", found=repr(mix), hint=hint)
-    return mixes
 
 
 def _won(ranges: pl.DataFrame) -> pl.DataFrame:

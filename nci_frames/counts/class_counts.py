@@ -109,13 +109,12 @@ def every_pair(
     # Each row in its place: a join with all pairs would take several times their memory.
     every = np.unravel_index(np.arange(math.prod(sizes)), sizes)
     full = pl.concat([side[place] for side, place in zip(sides, every, strict=True)], how="horizontal")
-    known = table
     for number, side in enumerate(sides):
         at = side.with_row_index(f"__{number}")
-        known = known.join(at, on=side.columns, how="left", nulls_equal=True, maintain_order="left")
-    rows = np.zeros(len(full), known["rows"].to_numpy().dtype)
-    places = [known[f"__{number}"].to_numpy() for number in range(len(sides))]
-    rows[np.ravel_multi_index(places, sizes)] = known["rows"].to_numpy()
+        table = table.join(at, on=side.columns, how="left", nulls_equal=True, maintain_order="left")
+    rows = np.zeros(len(full), table["rows"].to_numpy().dtype)
+    places = [table[f"__{number}"].to_numpy() for number in range(len(sides))]
+    rows[np.ravel_multi_index(places, sizes)] = table["rows"].to_numpy()
     return full.with_columns(rows=pl.Series(rows))
 
 
@@ -175,8 +174,10 @@ def _wrong(must: str, scenario: str, found: str, hint: str | None = None) -> Par
     return ParameterError(f"{option} must {must}", where=where, found=found, hint=hint)
 
 
-def scenarios_of(priors: str | Mapping[Any, Any] | Frame, needed: Iterable[Any] = ()) -> dict[str, Any]:
-    """Return the checked shares, or a word, of each scenario; an unnamed one is called "given".
+def scenarios_of(
+    priors: str | Mapping[Any, Any] | Frame, needed: Iterable[Any] = (), *, words: bool = True
+) -> dict[str, Any]:
+    """Return the checked shares of each scenario, or its word if *words*; an unnamed one is called "given".
 
     Raises
     ------
@@ -195,7 +196,7 @@ def scenarios_of(priors: str | Mapping[Any, Any] | Frame, needed: Iterable[Any] 
         nested = {GIVEN: priors}
     check_allowed(nested, "priors", priors, "at least one scenario")
     for scenario, shares in nested.items():
-        if shares in _WORDS:
+        if words and shares in _WORDS:
             continue
         if not isinstance(scenario, str) or not isinstance(shares, Mapping):
             msg = "shares as {class: share}, or scenarios as {name: {class: share}}"

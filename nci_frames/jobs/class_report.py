@@ -23,7 +23,7 @@ from nci_frames.questions.places import main_beta
 class ClassTally(NamedTuple):
     """The number of counted rows, or the sum of their weights as a float, and warnings."""
 
-    counted: float
+    counted: Any
     warnings: list[str]
 
 
@@ -72,8 +72,7 @@ def run_class_report(
         cost = dict(zip(zip(*pairs, strict=True), costs.values(), strict=True)) or None
         comparison = compare_classes(counts, priors=mix, metric=options.metric, beta=beta, cost=cost)
         answered(comparison)
-        total: Any = counts["rows"].sum()
-        tally = ClassTally(total, [str(warning.message) for warning in told])
+        tally = ClassTally(counts["rows"].sum(), [str(warning.message) for warning in told])
         known = "predictions" if isinstance(tally.counted, int) else "weight"
         facts = [("source", repr(source)), (f"{known} counted", f"{tally.counted:,.15g}")]
         facts += [("warning", warning) for warning in tally.warnings]

@@ -168,10 +168,9 @@ def _each_class(comparison: ClassComparison) -> pl.DataFrame:
     told = comparison.of_each_class.with_columns(shown.alias("shown"))
     rows = comparison.counts.group_by("model", pl.col("label").alias("class")).agg(pl.col("rows").sum())
     wide = told.pivot("metric", index=["model", "class"], values="shown")
-    wide = wide.join(rows, ["model", "class"], "left").with_columns(pl.col("rows").fill_null(0))
     share = pl.col("class").replace_strict(comparison.mix, return_dtype=pl.Float64)
-    return wide.sort("class", "model").select(
-        pl.col("class").cast(pl.String), "model", pl.col("rows").alias(_rows(comparison)),
+    return wide.join(rows, ["model", "class"], "left").sort("class", "model").select(
+        pl.col("class").cast(pl.String), "model", pl.col("rows").fill_null(0).alias(_rows(comparison)),
         share.alias("share"), "precision", "recall",
         pl.col("f_beta").alias(f"F{comparison.beta:g}"),
     )  # fmt: skip

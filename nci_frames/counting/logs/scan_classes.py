@@ -166,11 +166,10 @@ def _scan(opened: OpenedLog, columns: rows.Roles, on_invalid: OnInvalid) -> Scan
     of_class = _checked_types(opened.schema(), columns, opened.where)
     classes = pl.Series("decision", [], of_class)
     if columns.scores:
-        names = dict.fromkeys(name for _, name in columns.scores)
+        names = [*dict.fromkeys(name for _, name in columns.scores)]
         classes = read_classes(names, of_class, f"the classes of {Option('scores')}")
         if classes.n_unique() < len(classes) or classes.null_count():
-            found = repr([*names])
-            raise ParameterError(f"a class of {Option('scores')} is null, or given twice", found=found)
+            raise ParameterError(f"a class of {Option('scores')} is null, or given twice", found=repr(names))
     told: dict[str, Any] = {"classes": classes, "by_label": _reason_by_label(columns, classes)}
     models = tuple(_models_of(columns))
     return replace(scan.scan_opened(opened, columns, on_invalid, _raw, models, opened.rows, **told), **told)

@@ -15,10 +15,9 @@ from nci_frames.counts.class_counts import collect_class_counts
 from nci_frames.evaluation.classes.class_log import LEAST_ROWS, ClassLog, class_logs, collected, rates_of
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, ESTIMATED_PRIORS, checked
 
-#: Largest number of EM steps, and the change of a share at which they stop.
-_STEPS, _STILL = 20_000, 1e-10
-#: Largest share of a class that is 0: EM steps stop before they reach it.
-_NOTHING = 1e-6
+#: Largest number of EM steps, the change of a share at which they stop, and the largest share of a class that
+#: is 0, since they stop before they reach it.
+_STEPS, _STILL, _NOTHING = 20_000, 1e-10, 1e-6
 #: Most rows of the traffic per row of the reference, in any class; with more, EM steps are too short.
 _MOST_EACH = 20
 #: Least singular value of the distributions of decisions; below it the classes cannot be separated.
@@ -208,9 +207,8 @@ def _free(rows: Floats, traffic: Floats, laws: Floats, mix: Floats, z: float) ->
     # A decision that was never seen may still be possible: z² more rows, as Agresti and Coull add.
     more = z * z / decisions
     likely = _variance(weights[:, :, None], rates_of(rows + more)) / rows.sum(axis=2)
-    spread = _variance(weights, rates_of(traffic + more)) / traffic.sum(axis=1) + np.einsum(
-        "kmc,c->km", likely, center**2
-    )
+    of_laws = np.einsum("kmc,c->km", likely, center**2)
+    spread = _variance(weights, rates_of(traffic + more)) / traffic.sum(axis=1) + of_laws
     # Errors of several models add up as if fully dependent.
     return center, np.sqrt(spread).sum(axis=1)
 

@@ -114,8 +114,7 @@ def read_mixes(
 
 def _errors(priors: Any, names: list[Any]) -> Floats | None:
     """Return the distances of estimated shares to their bounds; 0 for a share without bounds."""
-    bounds, is_frame = {"lower", "upper"}, isinstance(priors, Frame)
-    if not (is_frame and bounds <= {*priors.collect_schema()}):
+    if not (isinstance(priors, Frame) and {"lower", "upper"} <= {*priors.collect_schema()}):
         return None
     frame = collect(priors, CLASS_PRIORS)
     need_in_bounds(frame, "prior", "an estimated share", ["class"])
