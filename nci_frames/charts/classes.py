@@ -136,9 +136,8 @@ def chart_class_winners(
     frame = schemas.collect(winners, schemas.CLASS_WINNERS)
     keys = schemas.CLASS_WINNERS.keys(frame.columns)
     selection.one_comparison(frame.drop(keys[:1]), schemas.CLASS_WINNERS)
-    line = pl.lit("")
-    if keys:
-        line = pl.col(keys[0]).cast(pl.String).fill_null(schemas.missing_name(frame[keys[0]]))
+    missing = schemas.missing_name(frame[keys[0]]) if keys else ""
+    line = (pl.col(keys[0]).cast(pl.String) if keys else pl.lit("")).fill_null(missing)
     rows = _won(frame).with_columns(line=line).sort(*keys, "start")
     style = theme.ModelStyle(rows["model"], among=models)
     title = _OF_CLASS if keys == ["class"] else "share of the way from the first mix to the last"
@@ -272,9 +271,9 @@ def chart_class_simplex(
     shown = canvas.tooltip({}, names=("model", "equal"))
     # Names are placed slightly outside the corners.
     outside = {"across": [-0.06, 1.06, 0.5], "third": [-0.04, -0.04, 1.08]}
-    mixes, optional = {} if priors is None else scenarios_of(priors, words=False), np.zeros(3, np.bool_)
-    read = read_priors(mixes, pl.Series(classes), observed=None, needed=optional) if mixes else {}
-    of = [(name, *mix) for name, mix in read.items()]
+    optional, three = np.zeros(3, np.bool_), pl.Series(classes)
+    mixes = {} if priors is None else read_priors(priors, three, observed=None, needed=optional)
+    of = [(name, *mix) for name, mix in mixes.items()]
     named = {share: f"share of {name}" for share, name in zip(_SHARES, classes, strict=True)}
     marked = pl.DataFrame(of, {"scenario": pl.String, **dict.fromkeys(_SHARES, pl.Float64)}, orient="row")
     dots = alt.Chart(marked.with_columns(across=pl.col("second") + pl.col("third") / 2)).mark_point(

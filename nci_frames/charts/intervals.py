@@ -61,8 +61,7 @@ def chart_intervals(table: Frame, /, *, metric: str = "f_beta", models: Sequence
     name = f_beta_name(betas[0]) if metric == "f_beta" and len(betas) == 1 else title_of(metric)
     one = len(prevalence) == 1
     at = f"at prevalence {format_grid(prevalence[0])}" if one else "each at its own prevalence"
-    known = any(bound in rows.columns and rows[bound].count() for bound in ("lower", "upper"))
-    title = f"{name} of each model {at}{', with its interval' if known else ''}"
+    title = f"{name} of each model {at}{', with its interval' if _known_bounds(rows) else ''}"
     return draw_forest(rows, name=name, title=title, models=models)
 
 
@@ -128,6 +127,11 @@ def chart_critical_difference(mean_ranks: Frame, /, *, models: Sequence[str] = (
     )
 
 
+def _known_bounds(rows: pl.DataFrame) -> list[str]:
+    """Return the columns of bounds that have values."""
+    return [name for name in ("lower", "upper") if name in rows.columns and rows[name].count()]
+
+
 def draw_forest(
     rows: pl.DataFrame,
     *,
@@ -152,7 +156,7 @@ def draw_forest(
         rows, by = rows.with_columns(place=pl.col("value").rank("ordinal", descending=not rising)), "place"
     rises = rising or by == "place"
     sort = alt.EncodingSortField(field=by, op="max", order="ascending" if rises else "descending")
-    bounds = [name for name in ("lower", "upper") if name in rows.columns and rows[name].count()]
+    bounds = _known_bounds(rows)
     if subtitle is None:
         subtitle = "bars: from the lower to the upper bound" if bounds else "without intervals"
     told = [column for column in ("segment", "place", "verdict") if column in rows.columns]

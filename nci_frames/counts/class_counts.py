@@ -130,7 +130,7 @@ def read_priors(
     classes
         Classes that may have a share.
     observed
-        Shares for "observed".
+        Shares for "observed"; None if a mix must have shares and cannot be a word.
     needed
         Which classes must have a share, and have equal ones for "uniform"; None means all.
 
@@ -142,7 +142,8 @@ def read_priors(
     must = np.ones(len(classes), np.bool_) if needed is None else needed
     names, words = classes.to_list(), {"observed": observed, "uniform": must / max(must.sum(), 1)}
     read: dict[str, Any] = {}
-    for scenario, shares in scenarios_of(priors, classes.filter(pl.Series(must)).to_list()).items():
+    required = classes.filter(pl.Series(must)).to_list()
+    for scenario, shares in scenarios_of(priors, required, words=observed is not None).items():
         if isinstance(shares, str):
             read[scenario] = words[shares]
             continue
