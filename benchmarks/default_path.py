@@ -257,13 +257,18 @@ def put_tables(lines: list[str], start: str, end: str) -> None:
     PAGE.write_text(text, encoding="utf-8")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--runs", type=int, default=3)
+def parser_of(told: str | None, runs: int) -> argparse.ArgumentParser:
+    """Return the options of a program that runs itself in processes of their own."""
+    parser = argparse.ArgumentParser(description=told, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--runs", type=int, default=runs)
     parser.add_argument("--write", action="store_true", help="put the tables into docs/performance.md")
     parser.add_argument("--run", help=argparse.SUPPRESS)
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    given = parser_of(__doc__, 3).parse_args()
     if given.run:
         peers = {"numpy": by_numpy, "duckdb": by_duckdb}
         told = peers[given.run](given.file) if given.run in peers else count(given.file, given.run)

@@ -7,7 +7,6 @@ files are as Polars writes them by default. "In memory" means that the log is a 
 table is put into docs/performance.md.
 """
 
-import argparse
 import json
 import tempfile
 import time
@@ -16,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from default_path import alternating, put_tables, run_apart
+from default_path import alternating, parser_of, put_tables, run_apart
 from own_memory import peak_bytes
 
 __all__: list[str] = []
@@ -132,12 +131,8 @@ def table(runs: int, folder: Path) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--runs", type=int, default=5)
+    parser = parser_of(__doc__, 5)
     parser.add_argument("--rows", type=int, default=40_000_000)
-    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
-    parser.add_argument("--run", help=argparse.SUPPRESS)
-    parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.run:
         what, kind = given.run.split()
